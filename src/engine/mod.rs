@@ -1,0 +1,10 @@
+//! Sequences in, tokens out: the contract, and the engines that keep it.
+//!
+//! This floor knows nothing of the protocol, the organization or the screen.
+
+pub mod contract;
+
+pub use contract::{
+    ChatMessage, ChatRole, Decoded, Engine, EngineCard, EngineError, Epoch, ModelCard, Priority,
+    Sampling, SeqId, SeqOp, StepOutput, StepStats, Stop, TokenId,
+};

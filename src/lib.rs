@@ -1,0 +1,17 @@
+//! orgtop: *top* for agentic organizations.
+//!
+//! One organizer thread delegates sub-queries to worker threads that decode at the same time with the
+//! same weights. This crate runs such an organization, records it, replays it and shows it. Each
+//! floor uses only the floors listed before it:
+//!
+//! | floor | what it holds |
+//! |---|---|
+//! | [`protocol`] | text to actions and back: tags, scanner, prompts, format errors |
+//! | [`org`] | the organization as a fold over events; time, critical path, metrics |
+//! | [`record`] | session files: write, open, recover, play |
+//! | [`engine`] | sequences to tokens: local models, scripts |
+//! | [`live`] | one running session: organization, engine, recorder, commands |
+//! | [`tui`] | the screen: a model folded from events, drawn on demand |
+//! | [`cli`] | one file a verb |
+
+pub mod engine;
