@@ -15,3 +15,7 @@
 //! | [`cli`] | one file a verb |
 
 pub mod engine;
+
+pub mod live;
+pub mod org;
+pub mod record;

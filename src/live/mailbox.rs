@@ -1,0 +1,228 @@
+//! From a running session to its screen, without ever making the session wait.
+//!
+//! The session posts events; the screen takes everything at once when it is ready to draw. What was not
+//! taken yet is merged (token events of one thread on consecutive steps become one), never dropped, so
+//! a slow screen costs memory only for text that it must hold anyway.
+
+use crate::org::{Body, Event, ThreadId};
+use crate::record::Header;
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use tokio::sync::Notify;
+
+/// How far a session has come.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub enum Phase {
+    /// The model is being loaded.
+    #[default]
+    Loading,
+    /// Events flow.
+    Running,
+    /// The run has ended; only marks and quitting make sense.
+    Over,
+    /// It could not start or broke down.
+    Failed(String),
+}
+
+/// Things about the session that are not events.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Report {
+    /// How far it has come.
+    pub phase: Phase,
+    /// Set once, before the first event.
+    pub header: Option<Box<Header>>,
+    /// Where it is recorded.
+    pub file: Option<std::path::PathBuf>,
+    /// A standing warning (disk full, read-only, …).
+    pub banner: Option<String>,
+    /// Cache pages used and in all.
+    pub pages: (usize, usize),
+    /// Sequences that wait for pages.
+    pub queued: usize,
+}
+
+/// Everything posted since the last take.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Batch {
+    /// Events in order. Token events may be finer or coarser than in the file.
+    pub events: Vec<Event>,
+    /// The current report.
+    pub report: Report,
+    /// Events merged away since the last take: how far the screen lags.
+    pub merged: usize,
+}
+
+#[derive(Default)]
+struct Inner {
+    events: Vec<Event>,
+    /// Where each thread's newest token event lies, as long as only tokens follow it.
+    open: HashMap<ThreadId, usize>,
+    report: Report,
+    merged: usize,
+}
+
+/// One session posts, one screen takes.
+#[derive(Default)]
+pub struct Mailbox {
+    inner: Mutex<Inner>,
+    posted: Notify,
+}
+
+impl Mailbox {
+    /// Adds an event, merging tokens with what waits already.
+    pub fn post(&self, event: Event) {
+        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        inner.add(event);
+        drop(inner);
+        self.posted.notify_one();
+    }
+
+    /// Changes the report.
+    pub fn report(&self, change: impl FnOnce(&mut Report)) {
+        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        change(&mut inner.report);
+        drop(inner);
+        self.posted.notify_one();
+    }
+
+    /// Takes everything.
+    #[must_use]
+    pub fn take(&self) -> Batch {
+        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        inner.open.clear();
+        Batch {
+            events: std::mem::take(&mut inner.events),
+            merged: std::mem::take(&mut inner.merged),
+            report: inner.report.clone(),
+        }
+    }
+
+    /// Waits until something was posted since the last wait.
+    pub async fn posted(&self) {
+        self.posted.notified().await;
+    }
+}
+
+impl Inner {
+    fn add(&mut self, event: Event) {
+        let place = self.events.len();
+        match (&event.body, event.thread) {
+            (Body::Tokens { .. }, Some(thread)) => {
+                if let Some(&earlier) = self.open.get(&thread)
+                    && append(&mut self.events[earlier], &event)
+                {
+                    self.merged += 1;
+                    return;
+                }
+                self.open.insert(thread, place);
+            }
+            _ => self.open.clear(),
+        }
+        self.events.push(event);
+    }
+}
+
+/// Appends the tokens of `event` to `earlier` if they follow it step by step.
+fn append(earlier: &mut Event, event: &Event) -> bool {
+    let follows = earlier.last_step().next() == event.step
+        && earlier.by == event.by
+        && earlier.branch == event.branch;
+    let (
+        Body::Tokens {
+            ids,
+            bytes,
+            lens,
+            logprobs,
+            top,
+        },
+        Body::Tokens {
+            ids: more_ids,
+            bytes: more_bytes,
+            lens: more_lens,
+            logprobs: more_logprobs,
+            top: more_top,
+        },
+    ) = (&mut earlier.body, &event.body)
+    else {
+        return false;
+    };
+    let alike =
+        logprobs.is_empty() == more_logprobs.is_empty() && top.is_empty() == more_top.is_empty();
+    if !follows || !alike {
+        return false;
+    }
+    ids.extend_from_slice(more_ids);
+    bytes.0.extend_from_slice(&more_bytes.0);
+    lens.extend_from_slice(more_lens);
+    logprobs.extend_from_slice(more_logprobs);
+    top.extend_from_slice(more_top);
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::org::{Author, BranchId, Seq, Step, TextBytes, ThreadId};
+
+    fn tokens(thread: u16, step: u64, text: &str) -> Event {
+        Event {
+            seq: Seq(0),
+            us: step,
+            step: Step(step),
+            branch: BranchId(0),
+            thread: ThreadId::worker(thread),
+            by: Author::Model,
+            cause: None,
+            body: Body::Tokens {
+                ids: vec![7],
+                bytes: TextBytes(text.as_bytes().to_vec()),
+                lens: vec![u32::try_from(text.len()).unwrap()],
+                logprobs: vec![],
+                top: vec![],
+            },
+        }
+    }
+
+    fn texts(batch: &Batch) -> Vec<String> {
+        batch
+            .events
+            .iter()
+            .map(|e| match &e.body {
+                Body::Tokens { bytes, .. } => String::from_utf8_lossy(&bytes.0).into_owned(),
+                other => format!("{other:?}"),
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_slow_screen_gets_merged_text_in_order_and_nothing_is_lost() {
+        let mailbox = Mailbox::default();
+        for step in 1..=100 {
+            mailbox.post(tokens(1, step, "a"));
+            mailbox.post(tokens(2, step, "b"));
+        }
+        let batch = mailbox.take();
+        assert_eq!(texts(&batch), ["a".repeat(100), "b".repeat(100)]);
+        assert_eq!(batch.merged, 198);
+        assert!(mailbox.take().events.is_empty());
+    }
+
+    #[test]
+    fn text_never_moves_across_another_event() {
+        let mailbox = Mailbox::default();
+        mailbox.post(tokens(1, 1, "a"));
+        let mut mark = tokens(1, 1, "");
+        mark.body = Body::Mark { name: "m".into() };
+        mailbox.post(mark);
+        mailbox.post(tokens(1, 2, "b"));
+        assert_eq!(mailbox.take().events.len(), 3);
+    }
+
+    #[test]
+    fn steps_that_do_not_follow_stay_apart() {
+        let mailbox = Mailbox::default();
+        mailbox.post(tokens(1, 1, "a"));
+        mailbox.post(tokens(1, 3, "b"));
+        assert_eq!(texts(&mailbox.take()), ["a", "b"]);
+    }
+}

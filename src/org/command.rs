@@ -1,0 +1,114 @@
+//! What a person (or a script) asks of a running organization.
+
+use super::ids::ThreadId;
+use serde::{Deserialize, Serialize};
+
+/// One request. Recorded as asked, followed by its effect.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "do", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Command {
+    /// Stop decoding at the next step boundary: everything, or one thread.
+    Pause {
+        /// Only this thread; everything if absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        thread: Option<ThreadId>,
+    },
+    /// Go on decoding.
+    Resume {
+        /// Only this thread; everything if absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        thread: Option<ThreadId>,
+    },
+    /// Advance exactly one step, then stay paused.
+    Step,
+    /// Run until the next action or end, then pause.
+    Next,
+    /// Fork a sub-query by hand.
+    Fork {
+        /// The sub-query.
+        query: String,
+    },
+    /// Join a worker now.
+    Join {
+        /// The worker.
+        thread: ThreadId,
+    },
+    /// Make the organizer write its answer now.
+    Answer,
+    /// Stop a worker now and keep its partial text.
+    Kill {
+        /// The worker.
+        thread: ThreadId,
+    },
+    /// Make a worker write its result now.
+    WrapUp {
+        /// The worker.
+        thread: ThreadId,
+    },
+    /// End the run without an answer.
+    Abort,
+    /// Stop here and keep the session so that it can be resumed.
+    Interrupt,
+    /// Go on with an interrupted session.
+    Continue,
+    /// Name this moment.
+    Mark {
+        /// Its name.
+        name: String,
+    },
+    /// Limit decoding to this many tokens a second and thread; 0 lifts the limit.
+    Speed {
+        /// Tokens a second and thread.
+        tokens_per_s: u32,
+    },
+}
+
+impl Command {
+    /// The word in `"do"`.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Pause { .. } => "pause",
+            Self::Resume { .. } => "resume",
+            Self::Step => "step",
+            Self::Next => "next",
+            Self::Fork { .. } => "fork",
+            Self::Join { .. } => "join",
+            Self::Answer => "answer",
+            Self::Kill { .. } => "kill",
+            Self::WrapUp { .. } => "wrap_up",
+            Self::Abort => "abort",
+            Self::Interrupt => "interrupt",
+            Self::Continue => "continue",
+            Self::Mark { .. } => "mark",
+            Self::Speed { .. } => "speed",
+        }
+    }
+
+    /// Whether an ended run can be asked this.
+    #[must_use]
+    pub fn works_after_the_end(&self) -> bool {
+        matches!(
+            self,
+            Self::Mark { .. } | Self::Interrupt | Self::Speed { .. }
+        )
+    }
+}
+
+/// What became of a command.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "result", rename_all = "snake_case")]
+pub enum Outcome {
+    /// It took effect.
+    Done,
+    /// It will take effect as soon as it can.
+    Queued {
+        /// What it waits for.
+        why: String,
+    },
+    /// It had no effect.
+    Refused {
+        /// Why not, in words for the person who asked.
+        why: String,
+    },
+}

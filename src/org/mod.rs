@@ -1,0 +1,24 @@
+//! The organization: events, the state they fold to, ideal time and what is measured in it.
+//!
+//! Plain data in, plain data out: no clock, no thread, no I/O. It never knows the engine.
+
+mod command;
+mod critical_path;
+mod event;
+mod ids;
+mod metrics;
+mod organization;
+mod schedule;
+mod thread;
+
+pub use command::{Command, Outcome};
+pub use critical_path::{Link, blame, critical_path, slack, slack_of};
+pub use event::{
+    ActionKind, Anchor, Author, Body, ErrorKind, Event, Role, RunEnd, Seat, SpliceKind, TextBytes,
+    TextMark, ThreadEnd, WaitOn,
+};
+pub use ids::{BadThreadId, BranchId, MAX_DEPTH, MAX_INDEX, Seq, Step, ThreadId};
+pub use metrics::{DEFAULT_TAU, Metrics, concurrency, concurrency_reward, measure};
+pub use organization::{CommandRecord, ErrorRecord, MarkRecord, Organization};
+pub use schedule::{IdealWait, Lane, Op, OpKind, Schedule, Trace, simulate, simulate_with};
+pub use thread::{LivedWait, Moment, Status, Thread};

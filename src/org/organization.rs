@@ -1,0 +1,411 @@
+//! The organization as a fold over events.
+//!
+//! [`Organization::apply`] is the only way its state changes: a live run, a replay, `inspect` and the
+//! exports all see the same. It holds structure and counts, no text, and grows with the number of
+//! actions, not of tokens. It decides nothing; `live` does, by the rules of the protocol.
+
+use super::command::{Command, Outcome};
+use super::event::{ActionKind, Author, Body, ErrorKind, Event, Role, RunEnd, ThreadEnd, WaitOn};
+use super::ids::{Seq, Step, ThreadId};
+use super::metrics::{Metrics, measure};
+use super::schedule::{Op, OpKind, Schedule, Trace, simulate};
+use super::thread::{LivedWait, Moment, Status, Thread};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A recorded error.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ErrorRecord {
+    /// Which.
+    pub kind: ErrorKind,
+    /// Whose.
+    pub thread: ThreadId,
+    /// When.
+    pub step: Step,
+    /// For people.
+    pub message: String,
+}
+
+/// A recorded command with what became of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommandRecord {
+    /// Its event.
+    pub seq: Seq,
+    /// What was asked.
+    pub command: Command,
+    /// When it was asked.
+    pub step: Step,
+    /// Its latest effect; `None` while there is none.
+    pub outcome: Option<Outcome>,
+}
+
+/// A named moment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MarkRecord {
+    /// Its event.
+    pub seq: Seq,
+    /// When.
+    pub at: Moment,
+    /// Its name.
+    pub name: String,
+}
+
+/// State of one organization.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Default)]
+pub struct Organization {
+    /// Agents that can run at once: the organizer and `capacity - 1` workers.
+    pub capacity: u32,
+    /// Cap of the concurrency reward.
+    pub tau: f64,
+    /// Threads by path.
+    threads: BTreeMap<ThreadId, Thread>,
+    /// Errors in order.
+    pub errors: Vec<ErrorRecord>,
+    /// Commands in order.
+    pub commands: Vec<CommandRecord>,
+    /// Marks in order.
+    pub marks: Vec<MarkRecord>,
+    /// Lived stretches in which everything was held.
+    pub pauses: Vec<(Moment, Option<Moment>)>,
+    /// Held by a person as a whole.
+    pub paused: bool,
+    /// The last step and time seen.
+    pub now: Moment,
+    /// Position after the last event.
+    pub next_seq: Seq,
+    /// How the run ended, if it has.
+    pub end: Option<RunEnd>,
+    /// The answer, whole or partial.
+    pub answer: Option<String>,
+    /// Metrics as recorded at the end.
+    pub recorded_metrics: Option<Metrics>,
+    /// Grows whenever anything but token counts and time changed.
+    #[serde(skip)]
+    revision: u64,
+}
+
+impl Organization {
+    /// An organization to which nothing has happened.
+    #[must_use]
+    pub fn new(capacity: u32, tau: f64) -> Self {
+        Self {
+            capacity,
+            tau,
+            ..Self::default()
+        }
+    }
+
+    /// The thread called `id`.
+    #[must_use]
+    pub fn thread(&self, id: ThreadId) -> Option<&Thread> {
+        self.threads.get(&id)
+    }
+
+    /// All threads in path order, the organizer first.
+    pub fn threads(&self) -> impl DoubleEndedIterator<Item = &Thread> + ExactSizeIterator {
+        self.threads.values()
+    }
+
+    /// Workers that hold a slot.
+    #[must_use]
+    pub fn active_workers(&self) -> usize {
+        self.threads()
+            .filter(|t| t.role == Role::Worker && !t.ended())
+            .count()
+    }
+
+    /// Slots that are free.
+    #[must_use]
+    pub fn free_slots(&self) -> usize {
+        (self.capacity as usize)
+            .saturating_sub(1)
+            .saturating_sub(self.active_workers())
+    }
+
+    /// Changes whenever the structure did; equal values mean equal Forks, Joins, ends and errors.
+    #[must_use]
+    pub fn revision(&self) -> u64 {
+        self.revision
+    }
+
+    /// The newest bearer of sub-query `index` among the children of `parent`.
+    #[must_use]
+    pub fn newest_bearer(&self, parent: ThreadId, index: u16) -> Option<ThreadId> {
+        let first = parent.child(index, 1)?;
+        let last = parent.child(index, u16::MAX)?;
+        self.threads
+            .range(first..=last)
+            .rev()
+            .find(|(id, _)| id.parent() == Some(parent))
+            .map(|(id, _)| *id)
+    }
+
+    /// Everybody's part in ideal time.
+    #[must_use]
+    pub fn traces(&self) -> Vec<Trace> {
+        self.threads().map(Thread::trace).collect()
+    }
+
+    /// Ideal time so far.
+    #[must_use]
+    pub fn schedule(&self) -> Schedule {
+        simulate(&self.traces(), self.capacity)
+    }
+
+    /// The measures so far.
+    #[must_use]
+    pub fn metrics(&self) -> Metrics {
+        let traces = self.traces();
+        let schedule = simulate(&traces, self.capacity);
+        measure(
+            &traces,
+            &schedule,
+            self.capacity,
+            self.tau,
+            self.now.step.0,
+            self.now.us,
+        )
+    }
+
+    /// Folds one event. Events that make no sense in this state (from a damaged file) change as little
+    /// as possible and never panic.
+    pub fn apply(&mut self, event: &Event) {
+        self.now = Moment {
+            step: self.now.step.max(event.last_step()),
+            us: self.now.us.max(event.us),
+        };
+        self.next_seq = self.next_seq.max(event.seq.next());
+        let structural = !matches!(
+            event.body,
+            Body::Tokens { .. } | Body::Keyframe { .. } | Body::Unknown
+        );
+        self.revision += u64::from(structural);
+        match &event.body {
+            Body::Command { command } => self.apply_command(event, command),
+            Body::Effect { outcome } => self.apply_effect(event, outcome),
+            Body::Error { error, message, .. } => self.errors.push(ErrorRecord {
+                kind: *error,
+                thread: event.thread.unwrap_or(ThreadId::ORGANIZER),
+                step: event.step,
+                message: message.clone(),
+            }),
+            Body::Mark { name } => self.marks.push(MarkRecord {
+                seq: event.seq,
+                at: self.now,
+                name: name.clone(),
+            }),
+            Body::RunEnd {
+                end,
+                answer,
+                metrics,
+            } => {
+                self.end = Some(*end);
+                self.answer.clone_from(answer);
+                self.recorded_metrics = Some(*metrics);
+            }
+            Body::Keyframe { .. } | Body::Unknown => {}
+            Body::Thread { .. } => self.apply_thread_begin(event),
+            _ => {}
+        }
+        if let Some(id) = event.thread {
+            self.apply_to_thread(id, event);
+        }
+    }
+
+    fn apply_thread_begin(&mut self, event: &Event) {
+        let (
+            Some(id),
+            Body::Thread {
+                role,
+                seat,
+                query,
+                prompt,
+            },
+        ) = (event.thread, &event.body)
+        else {
+            return;
+        };
+        self.threads.insert(
+            id,
+            Thread {
+                id,
+                role: *role,
+                seat: seat.clone(),
+                query: query.clone(),
+                status: Status::Running,
+                paused: false,
+                prompt_tokens: prompt.len() as u64,
+                tokens: 0,
+                spliced_tokens: 0,
+                text_bytes: 0,
+                ops: Vec::new(),
+                acted: 0,
+                began: self.now,
+                last: self.now,
+                waits: Vec::new(),
+                result: None,
+                joined: false,
+            },
+        );
+    }
+
+    fn apply_to_thread(&mut self, id: ThreadId, event: &Event) {
+        let now = self.now;
+        if let Body::Action {
+            action: ActionKind::Join,
+            child: Some(child),
+            ..
+        } = &event.body
+            && let Some(child) = self.threads.get_mut(child)
+        {
+            child.joined = true;
+        }
+        let Some(thread) = self.threads.get_mut(&id) else {
+            return;
+        };
+        match &event.body {
+            Body::Tokens { ids, bytes, .. } => {
+                thread.tokens += ids.len() as u64;
+                thread.text_bytes += bytes.0.len() as u64;
+                thread.last = now;
+            }
+            Body::Splice { ids, bytes, .. } => {
+                thread.spliced_tokens += ids.len() as u64;
+                thread.text_bytes += bytes.0.len() as u64;
+            }
+            Body::Action {
+                action,
+                at,
+                child,
+                text,
+                anchor,
+                ..
+            } => {
+                thread.acted += u64::from(event.by == Author::Model);
+                let kind = match (action, child) {
+                    (ActionKind::Fork, Some(child)) => OpKind::Fork {
+                        child: *child,
+                        anchor: *anchor,
+                    },
+                    (ActionKind::Join, Some(child)) => OpKind::Join { child: *child },
+                    (ActionKind::Return | ActionKind::Answer, _) => {
+                        thread.result = Some(text.clone());
+                        return;
+                    }
+                    _ => return,
+                };
+                thread.ops.push(Op { at: *at, kind });
+            }
+            Body::Error { span, .. } => thread.acted += u64::from(span.is_some()),
+            Body::Wait { on } => {
+                thread.status = Status::Waiting(*on);
+                thread.waits.push(LivedWait {
+                    on: *on,
+                    from: now,
+                    to: None,
+                });
+            }
+            Body::Resume => {
+                thread.status = Status::Running;
+                close_wait(thread, now);
+            }
+            Body::End { end } => {
+                close_wait(thread, now);
+                thread.status = Status::Ended(*end);
+                thread.last = now;
+            }
+            _ => {}
+        }
+    }
+
+    fn apply_command(&mut self, event: &Event, command: &Command) {
+        self.commands.push(CommandRecord {
+            seq: event.seq,
+            command: command.clone(),
+            step: event.step,
+            outcome: None,
+        });
+    }
+
+    fn apply_effect(&mut self, event: &Event, outcome: &Outcome) {
+        let now = self.now;
+        let Some(record) = self
+            .commands
+            .iter_mut()
+            .rev()
+            .find(|c| Some(c.seq) == event.cause)
+        else {
+            return;
+        };
+        record.outcome = Some(outcome.clone());
+        if *outcome != Outcome::Done {
+            return;
+        }
+        match record.command.clone() {
+            Command::Pause { thread: None } => self.hold(now),
+            Command::Resume { thread: None } | Command::Next => self.release(now),
+            Command::Pause { thread: Some(id) } => self.hold_thread(id, true),
+            Command::Resume { thread: Some(id) } => self.hold_thread(id, false),
+            Command::Continue => {
+                self.end = None;
+                self.answer = None;
+                self.recorded_metrics = None;
+                self.release(now);
+            }
+            _ => {}
+        }
+    }
+
+    fn hold(&mut self, now: Moment) {
+        if !self.paused {
+            self.paused = true;
+            self.pauses.push((now, None));
+        }
+    }
+
+    fn release(&mut self, now: Moment) {
+        self.paused = false;
+        if let Some((_, to @ None)) = self.pauses.last_mut() {
+            *to = Some(now);
+        }
+    }
+
+    fn hold_thread(&mut self, id: ThreadId, held: bool) {
+        if let Some(thread) = self.threads.get_mut(&id) {
+            thread.paused = held;
+        }
+    }
+
+    /// The result of worker `id` as far as it goes, for a Join: its RETURN, else `None` (the caller has
+    /// the text).
+    #[must_use]
+    pub fn result(&self, id: ThreadId) -> Option<(&str, ThreadEnd)> {
+        let thread = self.thread(id)?;
+        Some((thread.result.as_deref()?, thread.end()?))
+    }
+
+    /// Whom each waiting thread waits for.
+    pub fn waiting(&self) -> impl Iterator<Item = (ThreadId, WaitOn)> + '_ {
+        self.threads().filter_map(|t| match t.status {
+            Status::Waiting(on) => Some((t.id, on)),
+            _ => None,
+        })
+    }
+}
+
+fn close_wait(thread: &mut Thread, now: Moment) {
+    if let Some(LivedWait { to: to @ None, .. }) = thread.waits.last_mut() {
+        *to = Some(now);
+    }
+}
+
+impl Event {
+    /// The step of the last thing in it.
+    #[must_use]
+    pub fn last_step(&self) -> Step {
+        match &self.body {
+            Body::Tokens { ids, .. } => Step(self.step.0 + (ids.len() as u64).saturating_sub(1)),
+            _ => self.step,
+        }
+    }
+}

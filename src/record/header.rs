@@ -1,0 +1,126 @@
+//! The first line of a session file.
+
+use crate::engine::{EngineCard, Sampling};
+use serde::{Deserialize, Serialize};
+
+/// What `format` says in every session file.
+pub const FORMAT: &str = "orgtop-session";
+
+/// The version this program writes.
+pub const VERSION: Version = Version { major: 1, minor: 0 };
+
+/// Version of the session format. A newer `major` opens read-only.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Version {
+    /// Changes when old readers would misread.
+    pub major: u32,
+    /// Changes when kinds or fields are added.
+    pub minor: u32,
+}
+
+/// Token budgets by role.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Limits {
+    /// Tokens the organizer may decode.
+    pub organizer: u64,
+    /// Tokens each worker may decode.
+    pub worker: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            organizer: 2048,
+            worker: 512,
+        }
+    }
+}
+
+/// How the organization is driven.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(rename_all = "lowercase")]
+pub enum Policy {
+    /// The model forks and joins.
+    #[default]
+    Asyncthink,
+    /// One thread, no forks.
+    Sequential,
+    /// The system forks k copies of the query and joins them in order.
+    Parallel,
+}
+
+/// What a Fork does when no slot is free.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(rename_all = "lowercase")]
+pub enum PoolPolicy {
+    /// Wait for one.
+    #[default]
+    Wait,
+    /// A format error.
+    Error,
+}
+
+/// The instructions of both roles, in full.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(default)]
+pub struct Prompts {
+    /// System prompt of the organizer.
+    pub organizer: String,
+    /// System prompt of every worker.
+    pub worker: String,
+}
+
+/// What a session is, fixed when it begins.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Header {
+    /// Always [`FORMAT`].
+    pub format: String,
+    /// Format version.
+    pub version: Version,
+    /// Readable unique name.
+    pub id: String,
+    /// RFC 3339.
+    pub created: String,
+    /// Program version.
+    pub app: String,
+    /// The engine and its model.
+    #[serde(default)]
+    pub engine: EngineCard,
+    /// Instructions of both roles.
+    #[serde(default)]
+    pub prompts: Prompts,
+    /// The question.
+    #[serde(default)]
+    pub query: String,
+    /// How the organization is driven.
+    #[serde(default)]
+    pub policy: Policy,
+    /// Copies under `parallel`.
+    #[serde(default)]
+    pub k: u32,
+    /// Organizer plus workers at once.
+    pub capacity: u32,
+    /// What a Fork without a free slot does.
+    #[serde(default)]
+    pub pool: PoolPolicy,
+    /// Whether the first format error ends the run.
+    #[serde(default)]
+    pub strict: bool,
+    /// Whether the checkpoint's thinking mode is on.
+    #[serde(default)]
+    pub thinking: bool,
+    /// How tokens are drawn; the seed is in here.
+    #[serde(default)]
+    pub sampling: Sampling,
+    /// Token budgets.
+    #[serde(default)]
+    pub limits: Limits,
+    /// Cap of the concurrency reward.
+    #[serde(default = "default_tau")]
+    pub tau: f64,
+}
+
+fn default_tau() -> f64 {
+    crate::org::DEFAULT_TAU
+}
