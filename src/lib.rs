@@ -11,11 +11,9 @@
 //! | [`record`] | session files: write, open, recover, play |
 //! | [`engine`] | sequences to tokens: local models, scripts |
 //! | [`live`] | one running session: organization, engine, recorder, commands |
-//! | [`tui`] | the screen: a model folded from events, drawn on demand |
-//! | [`cli`] | one file a verb |
 
 pub mod engine;
-
 pub mod live;
 pub mod org;
+pub mod protocol;
 pub mod record;

@@ -137,6 +137,8 @@ pub struct Decoded {
 pub enum Stop {
     /// The text ended without an end token (a script ran out). Costs no step.
     Exhausted,
+    /// Nobody serves this sequence (a script has no line for it). Costs no step.
+    Absent,
     /// No room left in the model's context or in memory for this sequence alone.
     ContextFull,
     /// The engine failed on this sequence.

@@ -3,8 +3,10 @@
 //! This floor knows nothing of the protocol, the organization or the screen.
 
 pub mod contract;
+mod scripted;
 
 pub use contract::{
     ChatMessage, ChatRole, Decoded, Engine, EngineCard, EngineError, Epoch, ModelCard, Priority,
     Sampling, SeqId, SeqOp, StepOutput, StepStats, Stop, TokenId,
 };
+pub use scripted::{Script, ScriptError, Scripted};

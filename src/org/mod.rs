@@ -8,6 +8,7 @@ mod event;
 mod ids;
 mod metrics;
 mod organization;
+pub mod rules;
 mod schedule;
 mod thread;
 
