@@ -3,10 +3,15 @@
 //! This floor knows nothing of the protocol, the organization or the screen.
 
 pub mod contract;
+pub mod device_thread;
+pub mod local;
+pub mod sampler;
 mod scripted;
+pub mod text;
 
 pub use contract::{
     ChatMessage, ChatRole, Decoded, Engine, EngineCard, EngineError, Epoch, ModelCard, Priority,
     Sampling, SeqId, SeqOp, StepOutput, StepStats, Stop, TokenId,
 };
+pub use device_thread::EngineThread;
 pub use scripted::{Script, ScriptError, Scripted};

@@ -1,0 +1,247 @@
+//! Attention in plain memory: keys and values stay in their pages and are read in place.
+//!
+//! Norms of heads and the rotary embedding happen on the way into the arena, so that no intermediate tensor
+//! is made. Work is shared out over candle's own thread pool: a second pool would fight it for the cores.
+
+use super::config::{Config, RopeLayout};
+use super::model::{Batch, Rotation};
+use super::pages::{PAGE, PageId};
+use super::weights::Block;
+use candle_core::{CpuStorage, Device, Result, Storage, Tensor, bail};
+use std::cell::RefCell;
+use std::sync::{Mutex, PoisonError};
+
+/// Below this many multiplications waking other threads costs more than it saves.
+const WORTH_SHARING: usize = 1 << 17;
+
+/// Keys and values of every layer, `[pages, 32, kv_heads, head_dim]` each.
+#[derive(Debug)]
+pub struct HostArena {
+    heads: usize,
+    kv_heads: usize,
+    head_dim: usize,
+    layout: RopeLayout,
+    eps: f32,
+    layers: Vec<(Vec<f32>, Vec<f32>)>,
+}
+
+/// One attention head group of one row: what a thread works on at a time.
+struct Job<'a> {
+    /// Queries of the heads that share the key/value head, `[group, head_dim]`.
+    queries: &'a [f32],
+    kv_head: usize,
+    /// How many positions it sees, its own included.
+    visible: usize,
+    pages: &'a [PageId],
+    /// Where the result goes, like `queries`.
+    out: Mutex<&'a mut [f32]>,
+}
+
+thread_local! {
+    static SCORES: RefCell<Vec<f32>> = const { RefCell::new(Vec::new()) };
+}
+
+impl HostArena {
+    /// An arena of `pages` pages. The memory is touched only when written.
+    #[must_use]
+    pub fn new(config: &Config, pages: usize) -> Self {
+        let size = pages * PAGE * config.kv_heads * config.head_dim;
+        Self {
+            heads: config.heads,
+            kv_heads: config.kv_heads,
+            head_dim: config.head_dim,
+            layout: config.rope.layout,
+            eps: config.rms_eps,
+            layers: (0..config.layers).map(|_| (vec![0.0; size], vec![0.0; size])).collect(),
+        }
+    }
+
+    /// Store the keys and values of `batch` and attend: `q` `[rows, heads * head_dim]`, `k` and `v`
+    /// `[rows, kv_heads * head_dim]`; returns `[rows, heads * head_dim]`.
+    ///
+    /// # Errors
+    /// When a tensor is not contiguous f32 in CPU memory.
+    pub fn attend(
+        &mut self,
+        layer: usize,
+        block: &Block,
+        (q, k, v): (&Tensor, &Tensor, &Tensor),
+        batch: &Batch,
+        rotation: &Rotation,
+    ) -> Result<Tensor> {
+        let (width, kv_width) = (self.heads * self.head_dim, self.kv_heads * self.head_dim);
+        let norms = match &block.qk_norm {
+            Some((q, k)) => Some((read(q, <[f32]>::to_vec)?, read(k, <[f32]>::to_vec)?)),
+            None => None,
+        };
+        let mut queries = read(q, <[f32]>::to_vec)?;
+        for (row, query) in queries.chunks_exact_mut(width).enumerate() {
+            self.prepare(query, norms.as_ref().map(|n| n.0.as_slice()), row, rotation);
+        }
+        read(k, |k| self.store_keys(layer, k, norms.as_ref().map(|n| n.1.as_slice()), batch, rotation))?;
+        read(v, |v| self.store_values(layer, v, batch))?;
+
+        let mut out = vec![0.0; batch.tokens.len() * width];
+        let group = width / self.kv_heads;
+        let mut jobs = Vec::with_capacity(batch.tokens.len() * self.kv_heads);
+        let mut work = 0;
+        let mut slices = queries.chunks_exact(group).zip(out.chunks_exact_mut(group));
+        for segment in &batch.segments {
+            for row in 0..segment.rows.len() {
+                let visible = segment.start + row + 1;
+                work += 2 * visible * width;
+                jobs.extend(slices.by_ref().take(self.kv_heads).enumerate().map(|(kv_head, (queries, out))| Job {
+                    queries,
+                    kv_head,
+                    visible,
+                    pages: &segment.pages,
+                    out: Mutex::new(out),
+                }));
+            }
+        }
+        let (keys, values) = &self.layers[layer];
+        let run = |range: std::ops::Range<usize>| {
+            for job in &jobs[range] {
+                self.run(job, keys, values, kv_width);
+            }
+        };
+        if work < WORTH_SHARING {
+            run(0..jobs.len());
+        } else {
+            candle_core::utils::barrier_pool().execute_chunked(jobs.len(), run);
+        }
+        drop(jobs);
+        Tensor::from_vec(out, (batch.tokens.len(), width), &Device::Cpu)
+    }
+
+    /// Norm (where the family has one) and rotate every head of one row.
+    fn prepare(&self, row: &mut [f32], norm: Option<&[f32]>, index: usize, rotation: &Rotation) {
+        let half = self.head_dim / 2;
+        let cos = &rotation.cos[index * half..(index + 1) * half];
+        let sin = &rotation.sin[index * half..(index + 1) * half];
+        for head in row.chunks_exact_mut(self.head_dim) {
+            if let Some(weight) = norm {
+                let mean = dot(head, head) / self.head_dim as f32;
+                let scale = 1.0 / (mean + self.eps).sqrt();
+                for (x, w) in head.iter_mut().zip(weight) {
+                    *x *= scale * w;
+                }
+            }
+            match self.layout {
+                RopeLayout::Halves => {
+                    let (low, high) = head.split_at_mut(half);
+                    for (((a, b), c), s) in low.iter_mut().zip(high).zip(cos).zip(sin) {
+                        (*a, *b) = (*a * c - *b * s, *a * s + *b * c);
+                    }
+                }
+                RopeLayout::Interleaved => {
+                    for ((pair, c), s) in head.chunks_exact_mut(2).zip(cos).zip(sin) {
+                        (pair[0], pair[1]) = (pair[0] * c - pair[1] * s, pair[0] * s + pair[1] * c);
+                    }
+                }
+            }
+        }
+    }
+
+    fn store_keys(&mut self, layer: usize, k: &[f32], norm: Option<&[f32]>, batch: &Batch, rotation: &Rotation) {
+        let width = self.kv_heads * self.head_dim;
+        let mut keys = std::mem::take(&mut self.layers[layer].0);
+        for (index, (slot, row)) in slots(batch).zip(k.chunks_exact(width)).enumerate() {
+            let key = &mut keys[slot * width..(slot + 1) * width];
+            key.copy_from_slice(row);
+            self.prepare(key, norm, index, rotation);
+        }
+        self.layers[layer].0 = keys;
+    }
+
+    fn store_values(&mut self, layer: usize, v: &[f32], batch: &Batch) {
+        let width = self.kv_heads * self.head_dim;
+        let values = &mut self.layers[layer].1;
+        for (slot, row) in slots(batch).zip(v.chunks_exact(width)) {
+            values[slot * width..(slot + 1) * width].copy_from_slice(row);
+        }
+    }
+
+    fn run(&self, job: &Job<'_>, keys: &[f32], values: &[f32], kv_width: usize) {
+        let dim = self.head_dim;
+        let group = job.queries.len() / dim;
+        let scale = 1.0 / (dim as f32).sqrt();
+        // a worker that panicked has poisoned nothing but its own slice
+        let mut out = job.out.lock().unwrap_or_else(PoisonError::into_inner);
+        let slot_of = |position: usize| {
+            let slot = job.pages[position / PAGE].first_slot() + position % PAGE;
+            slot * kv_width + job.kv_head * dim
+        };
+        SCORES.with_borrow_mut(|scores| {
+            scores.clear();
+            scores.resize(group * job.visible, 0.0);
+            for position in 0..job.visible {
+                let at = slot_of(position);
+                let key = &keys[at..at + dim];
+                for (g, query) in job.queries.chunks_exact(dim).enumerate() {
+                    scores[g * job.visible + position] = dot(query, key) * scale;
+                }
+            }
+            for scores in scores.chunks_exact_mut(job.visible) {
+                softmax(scores);
+            }
+            for position in 0..job.visible {
+                let at = slot_of(position);
+                let value = &values[at..at + dim];
+                for (g, out) in out.chunks_exact_mut(dim).enumerate() {
+                    let weight = scores[g * job.visible + position];
+                    for (o, v) in out.iter_mut().zip(value) {
+                        *o += weight * v;
+                    }
+                }
+            }
+        });
+    }
+}
+
+/// Arena slot of each row.
+fn slots(batch: &Batch) -> impl Iterator<Item = usize> + '_ {
+    batch.segments.iter().flat_map(|segment| {
+        (segment.start..segment.start + segment.rows.len())
+            .map(|position| segment.pages[position / PAGE].first_slot() + position % PAGE)
+    })
+}
+
+fn softmax(scores: &mut [f32]) {
+    let max = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    let mut sum = 0.0;
+    for score in scores.iter_mut() {
+        *score = (*score - max).exp();
+        sum += *score;
+    }
+    let scale = 1.0 / sum;
+    for score in scores {
+        *score *= scale;
+    }
+}
+
+/// Sixteen partial sums, so that the compiler can use the widest registers it was allowed.
+fn dot(a: &[f32], b: &[f32]) -> f32 {
+    const LANES: usize = 16;
+    let mut sums = [0.0f32; LANES];
+    let (a, b) = (a.chunks_exact(LANES), b.chunks_exact(LANES));
+    let tail: f32 = a.remainder().iter().zip(b.remainder()).map(|(x, y)| x * y).sum();
+    for (a, b) in a.zip(b) {
+        for lane in 0..LANES {
+            sums[lane] += a[lane] * b[lane];
+        }
+    }
+    sums.iter().sum::<f32>() + tail
+}
+
+/// Look at a contiguous f32 tensor in CPU memory without copying it.
+fn read<T>(tensor: &Tensor, look: impl FnOnce(&[f32]) -> T) -> Result<T> {
+    let (storage, layout) = tensor.storage_and_layout();
+    let Storage::Cpu(CpuStorage::F32(data)) = &*storage else {
+        bail!("expected f32 in CPU memory");
+    };
+    let Some((from, to)) = layout.contiguous_offsets() else {
+        bail!("expected a contiguous tensor");
+    };
+    Ok(look(&data[from..to]))
+}

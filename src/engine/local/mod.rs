@@ -1,0 +1,36 @@
+//! The local engine: checkpoints from disk, decoded on this machine's CPU or GPU.
+//!
+//! Weights come from Hugging Face folders or GGUF files of the families Llama 2 and 3, Mistral, SmolLM2,
+//! Qwen 2.5 and Qwen 3. Many sequences share one set of weights and one arena of cache pages and advance in
+//! lock-step, each step one ragged forward pass. Files are not trusted: whatever they claim is checked
+//! before it is used.
+//!
+//! ```text
+//! open ─ checkpoint ─ gguf / safetensors ─ config, weights ─ model ─ attention | portable
+//!            └─ tokenizer_json / tokenizer_gguf ─ tokenizer, chat_template   │
+//! engine ─ planner ─ sequence, pages ────────────────────────────────────────┘
+//! ```
+
+pub mod attention;
+pub mod chat_template;
+pub mod checkpoint;
+pub mod config;
+pub mod engine;
+pub mod gguf;
+pub mod model;
+mod open;
+pub mod pages;
+pub mod planner;
+pub mod portable;
+pub mod safetensors;
+pub mod sentencepiece;
+pub mod sequence;
+pub mod threads;
+pub mod tokenizer;
+pub mod tokenizer_gguf;
+pub mod tokenizer_json;
+pub mod weights;
+
+pub use checkpoint::{ModelSummary, discover, discover_in, inspect_model};
+pub use open::{AttentionPath, DeviceChoice, Options, open};
+pub use threads::settle_threads;

@@ -1,0 +1,271 @@
+//! Opening a checkpoint: files, device, weights, vocabulary, pages.
+
+use super::attention::HostArena;
+use super::chat_template::ChatTemplate;
+use super::checkpoint::{Checkpoint, hex, model_error, read_json, sha256_of};
+use super::config::Config;
+use super::engine::LocalEngine;
+use super::gguf::Header;
+use super::model::{Arena, Model};
+use super::pages::pages_for;
+use super::planner::Planner;
+use super::portable::DeviceArena;
+use super::safetensors::Shards;
+use super::tokenizer::Vocabulary;
+use super::weights::{Source, Weights};
+use super::{tokenizer_gguf, tokenizer_json};
+use crate::engine::contract::{Engine, EngineCard, EngineError, ModelCard};
+use candle_core::Device;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use std::fs::File;
+use std::path::Path;
+
+/// Where to compute.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum DeviceChoice {
+    /// A GPU if this build and machine have one, else the CPU.
+    #[default]
+    Auto,
+    /// The CPU.
+    Cpu,
+    /// The CUDA device with this number.
+    Cuda(usize),
+    /// The Metal device with this number.
+    Metal(usize),
+}
+
+/// How attention finds its keys and values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum AttentionPath {
+    /// In place on the CPU, gathered elsewhere.
+    #[default]
+    ByDevice,
+    /// Gathered on every device.
+    Gathered,
+}
+
+/// How to open a checkpoint.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Options {
+    /// Where to compute.
+    pub device: DeviceChoice,
+    /// Bytes for cache pages; `None`: 1 GiB or a quarter of the memory, whichever is less.
+    pub cache_bytes: Option<usize>,
+    /// Longest sequence in tokens, where shorter than the checkpoint's own limit.
+    pub max_context: Option<usize>,
+    /// Prompt tokens taken in by one step, beside the tokens that are decoded.
+    pub prefill_rows: usize,
+    /// How attention is computed.
+    pub attention: AttentionPath,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            device: DeviceChoice::Auto,
+            cache_bytes: None,
+            max_context: None,
+            prefill_rows: 128,
+            attention: AttentionPath::ByDevice,
+        }
+    }
+}
+
+/// Open the checkpoint at `path`: a Hugging Face folder, a `.gguf` file, or a `.safetensors` file with its
+/// `config.json` and `tokenizer.json` beside it.
+///
+/// # Errors
+/// [`EngineError::Model`] when a file is missing, damaged, hostile or of an unsupported kind;
+/// [`EngineError::Device`] when the device is not there or has no memory left.
+pub fn open(path: &Path, options: &Options) -> Result<Box<dyn Engine>, EngineError> {
+    let checkpoint = Checkpoint::locate(path)?;
+    let fail = |message: String| model_error(checkpoint.path(), message);
+    let device = device(options.device)?;
+    // the hash reads the same files as the loader does, at the same time
+    let hashed = checkpoint.weights().to_vec();
+    let hashing = std::thread::spawn(move || sha256_of(&hashed));
+    let loaded = load(&checkpoint, &device)?;
+    let weights_sha256 = hashing
+        .join()
+        .unwrap_or_else(|_| Err("hashing the weights failed".into()))
+        .map_err(fail)?;
+
+    let mut config = loaded.config;
+    config.context = config.context.min(options.max_context.unwrap_or(usize::MAX)).max(1);
+    let budget = options.cache_bytes.unwrap_or_else(default_cache_bytes);
+    if budget < config.page_bytes() {
+        return Err(fail(format!(
+            "one cache page takes {} bytes, more than the {budget} bytes allowed for all",
+            config.page_bytes()
+        )));
+    }
+    // an arena larger than 64 full contexts is never filled
+    let most = pages_for(config.context).saturating_mul(64);
+    let pages = (budget / config.page_bytes()).clamp(1, most.min(u32::MAX as usize / 64));
+    let arena = match (&device, options.attention) {
+        (Device::Cpu, AttentionPath::ByDevice) => Arena::Host(HostArena::new(&config, pages)),
+        _ => Arena::Device(
+            DeviceArena::new(&config, pages, &device).map_err(|e| EngineError::Device(e.to_string()))?,
+        ),
+    };
+    let card = EngineCard {
+        kind: "local".into(),
+        device: device_name(&device),
+        threads: candle_core::utils::get_num_threads(),
+        model: ModelCard {
+            name: checkpoint.name(),
+            arch: config.arch.clone(),
+            weights_sha256,
+            tokenizer_sha256: loaded.tokenizer_sha256,
+            dtype: loaded.dtype,
+            parameters: loaded.parameters,
+            context: config.context,
+        },
+    };
+    let planner = Planner::new(pages as u32, config.context, config.vocab, options.prefill_rows);
+    let model = Model::new(config, loaded.weights, device);
+    Ok(Box::new(LocalEngine::new(
+        card,
+        model,
+        arena,
+        planner,
+        loaded.vocabulary,
+        loaded.template,
+    )))
+}
+
+struct Loaded {
+    config: Config,
+    weights: Weights,
+    vocabulary: Vocabulary,
+    template: ChatTemplate,
+    tokenizer_sha256: String,
+    dtype: String,
+    parameters: u64,
+}
+
+fn load(checkpoint: &Checkpoint, device: &Device) -> Result<Loaded, EngineError> {
+    match checkpoint {
+        Checkpoint::Gguf(path) => load_gguf(path, device).map_err(|e| model_error(path, e)),
+        Checkpoint::Folder { folder, weights } => {
+            let json = |name: &str| read_json(&folder.join(name));
+            let optional = |name: &str| match folder.join(name) {
+                path if path.is_file() => read_json(&path),
+                _ => Ok(Value::Null),
+            };
+            let fail = |message: String| model_error(folder, message);
+            let (config_json, tokenizer_path) = (json("config.json")?, folder.join("tokenizer.json"));
+            let config = Config::from_hf(&config_json).map_err(fail)?;
+            let tokenizer_config = optional("tokenizer_config.json")?;
+            let template = folder_template(folder, &tokenizer_config)?;
+            let template = ChatTemplate::new(
+                template,
+                token_form(&tokenizer_config["bos_token"]),
+                token_form(&tokenizer_config["eos_token"]),
+            )
+            .map_err(EngineError::Template)?;
+            let others = [optional("generation_config.json")?, config_json, tokenizer_config];
+            let tokenizer_sha256 = sha256_of(std::slice::from_ref(&tokenizer_path)).map_err(fail)?;
+            let vocabulary = tokenizer_json::from_json(read_json(&tokenizer_path)?, &others).map_err(fail)?;
+            let shards = Shards::open(weights).map_err(fail)?;
+            let (dtype, parameters) = (shards.main_dtype().to_lowercase(), shards.parameters());
+            let mut source = Source::Safetensors(shards);
+            Ok(Loaded {
+                weights: Weights::load(&mut source, &config, device).map_err(fail)?,
+                config,
+                vocabulary,
+                template,
+                tokenizer_sha256,
+                dtype,
+                parameters,
+            })
+        }
+    }
+}
+
+fn load_gguf(path: &Path, device: &Device) -> Result<Loaded, String> {
+    let header = Header::read(path)?;
+    let config = Config::from_gguf(&header)?;
+    let vocabulary = tokenizer_gguf::from_gguf(&header)?;
+    let (bos, eos) = tokenizer_gguf::boundary_forms(&header);
+    let template = ChatTemplate::new(tokenizer_gguf::chat_template(&header).map(str::to_owned), bos, eos)
+        .map_err(|e| format!("chat template: {e}"))?;
+    let tokenizer_sha256 = gguf_tokenizer_sha256(&header);
+    let (dtype, parameters) = (header.main_dtype(), header.parameters());
+    let file = File::open(path).map_err(|e| e.to_string())?;
+    Ok(Loaded {
+        weights: Weights::load(&mut Source::Gguf(header, file), &config, device)?,
+        config,
+        vocabulary,
+        template,
+        tokenizer_sha256,
+        dtype,
+        parameters,
+    })
+}
+
+/// Hash of everything in the metadata that the vocabulary is built from, in key order.
+fn gguf_tokenizer_sha256(header: &Header) -> String {
+    let mut entries: Vec<_> = header.metadata().filter(|(key, _)| key.starts_with("tokenizer.")).collect();
+    entries.sort_by_key(|(key, _)| *key);
+    let mut hash = Sha256::new();
+    for (key, value) in entries {
+        hash.update(format!("{key}\n{value:?}\n"));
+    }
+    hex(&hash.finalize())
+}
+
+/// The chat template of a folder: a file of its own, or inside `tokenizer_config.json` (one, or several of
+/// which one is called `default`).
+fn folder_template(folder: &Path, tokenizer_config: &Value) -> Result<Option<String>, EngineError> {
+    let file = folder.join("chat_template.jinja");
+    if file.is_file() {
+        return match std::fs::read_to_string(&file) {
+            Ok(text) => Ok(Some(text)),
+            Err(e) => Err(model_error(&file, e.to_string())),
+        };
+    }
+    let value = &tokenizer_config["chat_template"];
+    let named = |name: &str| {
+        let mut list = value.as_array().into_iter().flatten();
+        list.find(|t| t["name"] == name).and_then(|t| t["template"].as_str())
+    };
+    Ok(value.as_str().or_else(|| named("default")).map(str::to_owned))
+}
+
+/// A token's written form: a text, or an object with one.
+fn token_form(value: &Value) -> String {
+    let form = value.as_str().or_else(|| value["content"].as_str());
+    form.unwrap_or_default().to_owned()
+}
+
+fn device(choice: DeviceChoice) -> Result<Device, EngineError> {
+    let fail = |e: candle_core::Error| EngineError::Device(e.to_string());
+    match choice {
+        DeviceChoice::Cpu => Ok(Device::Cpu),
+        DeviceChoice::Cuda(index) => Device::new_cuda(index).map_err(fail),
+        DeviceChoice::Metal(index) => Device::new_metal(index).map_err(fail),
+        DeviceChoice::Auto => Ok(Device::new_cuda(0)
+            .or_else(|_| Device::new_metal(0))
+            .unwrap_or(Device::Cpu)),
+    }
+}
+
+fn device_name(device: &Device) -> String {
+    match device.location() {
+        candle_core::DeviceLocation::Cpu => "cpu".into(),
+        candle_core::DeviceLocation::Cuda { gpu_id } => format!("cuda:{gpu_id}"),
+        candle_core::DeviceLocation::Metal { gpu_id } => format!("metal:{gpu_id}"),
+    }
+}
+
+fn default_cache_bytes() -> usize {
+    const MOST: usize = 1 << 30;
+    let info = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let total = info
+        .lines()
+        .find_map(|line| line.strip_prefix("MemTotal:"))
+        .and_then(|rest| rest.trim().trim_end_matches("kB").trim().parse::<usize>().ok());
+    total.map_or(MOST, |kib| (kib * 1024 / 4).min(MOST))
+}

@@ -1,0 +1,9 @@
+//! The local engine against references, against itself, and against hostile files.
+
+mod equivalence;
+mod hostile;
+mod memory;
+mod parity;
+mod smollm2;
+mod support;
+mod tokenizing;

@@ -1,0 +1,56 @@
+//! A real checkpoint: SmolLM2-135M-Instruct, as `scripts/fetch-smollm2` brings it.
+
+use crate::support::{begin, greedy};
+use orgtop::engine::local::{DeviceChoice, Options, open};
+use orgtop::engine::{ChatMessage, ChatRole, Engine, SeqId};
+use std::path::PathBuf;
+
+fn engine() -> Box<dyn Engine> {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("models/SmolLM2-135M-Instruct.Q4_1.gguf");
+    let options = Options {
+        device: DeviceChoice::Cpu,
+        ..Options::default()
+    };
+    open(&path, &options).expect("scripts/fetch-smollm2 was run")
+}
+
+#[test]
+#[ignore = "needs the checkpoint that scripts/fetch-smollm2 brings"]
+fn smollm2_answers_sensibly() {
+    let mut engine = engine();
+    let question = ChatMessage {
+        role: ChatRole::User,
+        content: "What is the capital of France?".into(),
+    };
+    let prompt = engine.prompt(&[question], false).expect("the template renders");
+    let mut bytes = Vec::new();
+    let mut ops = begin(1, &prompt, greedy());
+    for _ in 0..60 {
+        let step = engine.advance(std::mem::take(&mut ops)).expect("it decodes");
+        bytes.extend(step.decoded.iter().flat_map(|d| d.bytes.clone()));
+        if step.decoded.iter().any(|d| d.seq == SeqId(1) && d.eos) {
+            break;
+        }
+    }
+    let answer = String::from_utf8(bytes).expect("an English answer");
+    assert!(answer.contains("Paris"), "{answer}");
+}
+
+#[test]
+#[ignore = "needs the checkpoint that scripts/fetch-smollm2 brings"]
+fn smollm2_tokens_round_trip() {
+    let mut engine = engine();
+    for text in [
+        "Hello, world! It's 1234.",
+        "  indented\n\tcode();\r\n",
+        "日本語と中文、한국어",
+        "🧠👩‍👩‍👧 é a\u{301}",
+        "<|im_start|>system",
+    ] {
+        let tokens = engine.encode(text).expect("it encodes");
+        assert_eq!(engine.decode(&tokens), text.as_bytes());
+        assert!(tokens.iter().all(|t| *t > 16), "control tokens in {tokens:?}");
+    }
+    // as transformers tokenizes it
+    assert_eq!(engine.encode("Hello world 12").expect("it encodes"), [19556, 905, 216, 33, 34]);
+}
