@@ -128,6 +128,12 @@ impl Organization {
         self.revision
     }
 
+    /// Sets its revision past `revision`: for a state that takes another one's place, so that nobody who
+    /// remembers the other takes them for equal.
+    pub fn succeed(&mut self, revision: u64) {
+        self.revision = self.revision.max(revision).saturating_add(1);
+    }
+
     /// The newest bearer of sub-query `index` among the children of `parent`.
     #[must_use]
     pub fn newest_bearer(&self, parent: ThreadId, index: u16) -> Option<ThreadId> {
