@@ -81,7 +81,7 @@ impl Lines {
                 }));
             }
             scanned = self.buf.len() - self.start;
-            if scanned > MAX_LINE {
+            if scanned >= MAX_LINE {
                 return self.skip_long_line().map(Some);
             }
             if self.fill()? == 0 {
