@@ -5,6 +5,7 @@
 //! what it would have decoded alone.
 
 use super::contract::{Sampling, TokenId};
+use std::cmp::Ordering;
 
 /// Hash of a sequence's key, made once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,7 +68,7 @@ pub fn sample(
     if max == f32::NEG_INFINITY {
         return None;
     }
-    let greedy = !(sampling.temperature > 0.0);
+    let greedy = sampling.temperature.partial_cmp(&0.0) != Some(Ordering::Greater);
     let scale = if greedy { 1.0 } else { 1.0 / sampling.temperature };
     // unnormalised probabilities; the most likely token has 1
     let mut weights = logits;
@@ -96,7 +97,7 @@ pub fn sample(
 }
 
 fn penalize(logits: &mut [f32], penalty: f32, decoded: impl Iterator<Item = TokenId>) {
-    if penalty == 1.0 || !(penalty > 0.0) {
+    if penalty == 1.0 || penalty.partial_cmp(&0.0) != Some(Ordering::Greater) {
         return;
     }
     let mut seen: Vec<TokenId> = decoded.collect();

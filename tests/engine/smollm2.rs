@@ -23,6 +23,9 @@ fn smollm2_answers_sensibly() {
         content: "What is the capital of France?".into(),
     };
     let prompt = engine.prompt(&[question], false).expect("the template renders");
+    // the template, its default system text and the control tokens, as transformers renders them
+    assert_eq!(prompt[..6], [1, 9690, 198, 2683, 359, 253]);
+    assert_eq!(prompt[21..], [1, 4093, 198, 1780, 314, 260, 3575, 282, 4649, 47, 2, 198, 1, 520, 9531, 198]);
     let mut bytes = Vec::new();
     let mut ops = begin(1, &prompt, greedy());
     for _ in 0..60 {
