@@ -38,12 +38,18 @@ fn main() -> Result<(), EngineError> {
             prefills.push(prefill);
         }
     }
-    println!("{:>6} {:>10} {:>16} {:>8}", "width", "tokens/s", "(min .. max)", "ratio");
+    println!(
+        "{:>6} {:>10} {:>16} {:>8}",
+        "width", "tokens/s", "(min .. max)", "ratio"
+    );
     let base = median(&mut speeds[0]);
     for (speeds, width) in speeds.iter_mut().zip(WIDTHS) {
         let middle = median(speeds);
         let spread = format!("({:.1} .. {:.1})", speeds[0], speeds[speeds.len() - 1]);
-        println!("{width:>6} {middle:>10.1} {spread:>16} {:>8.2}", middle / base);
+        println!(
+            "{width:>6} {middle:>10.1} {spread:>16} {:>8.2}",
+            middle / base
+        );
     }
     println!("prefill {:.1} tokens/s", median(&mut prefills));
     Ok(())
@@ -63,7 +69,9 @@ fn measure(engine: &mut dyn Engine, width: usize, first: u32) -> Result<(f64, f6
         });
         ops.push(SeqOp::Append {
             seq: *seq,
-            tokens: (0..PROMPT as TokenId).map(|i| 20 + (i * 7 + seq.0) % 200).collect(),
+            tokens: (0..PROMPT as TokenId)
+                .map(|i| 20 + (i * 7 + seq.0) % 200)
+                .collect(),
             decoded: false,
         });
         ops.push(SeqOp::Run(*seq));

@@ -3,9 +3,9 @@
 //! `cargo run --release --example requantize -- IN.gguf OUT.gguf [q8_0|q4_0|q4_1|q5_0|q5_1]`
 
 use anyhow::{Context, bail};
+use candle_core::Device;
 use candle_core::quantized::gguf_file::{Content, Value, write};
 use candle_core::quantized::{GgmlDType, QTensor};
-use candle_core::Device;
 use std::fs::File;
 use std::io::{BufReader, BufWriter};
 
@@ -39,7 +39,10 @@ fn main() -> anyhow::Result<()> {
         let tensor = if is_matrix && tensor.dtype() != dtype {
             let (_, width) = tensor.shape().dims2()?;
             if !width.is_multiple_of(dtype.block_size()) {
-                bail!("{name}: rows of {width} cannot be cut into blocks of {}", dtype.block_size());
+                bail!(
+                    "{name}: rows of {width} cannot be cut into blocks of {}",
+                    dtype.block_size()
+                );
             }
             QTensor::quantize(&tensor.dequantize(&Device::Cpu)?, dtype)?
         } else {
@@ -47,8 +50,16 @@ fn main() -> anyhow::Result<()> {
         };
         tensors.push((name.as_str(), tensor));
     }
-    let metadata: Vec<(&str, &Value)> = content.metadata.iter().map(|(k, v)| (k.as_str(), v)).collect();
+    let metadata: Vec<(&str, &Value)> = content
+        .metadata
+        .iter()
+        .map(|(k, v)| (k.as_str(), v))
+        .collect();
     let tensors: Vec<(&str, &QTensor)> = tensors.iter().map(|(name, t)| (*name, t)).collect();
-    write(&mut BufWriter::new(File::create(output)?), &metadata, &tensors)?;
+    write(
+        &mut BufWriter::new(File::create(output)?),
+        &metadata,
+        &tensors,
+    )?;
     Ok(())
 }
