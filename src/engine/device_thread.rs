@@ -55,9 +55,11 @@ impl EngineThread {
                 }
             })
             .map_err(|e| EngineError::Gone(format!("no thread for it: {e}")))?;
-        let card = card
-            .recv()
-            .unwrap_or_else(|_| Err(EngineError::Gone("its thread ended while it was built".into())))?;
+        let card = card.recv().unwrap_or_else(|_| {
+            Err(EngineError::Gone(
+                "its thread ended while it was built".into(),
+            ))
+        })?;
         Ok(Self {
             card,
             calls: Some(calls),
@@ -71,7 +73,10 @@ impl EngineThread {
             return Err(EngineError::Gone(why.clone()));
         }
         let (reply, answer) = sync_channel(1);
-        let sent = self.calls.as_ref().is_some_and(|calls| calls.send(call(reply)).is_ok());
+        let sent = self
+            .calls
+            .as_ref()
+            .is_some_and(|calls| calls.send(call(reply)).is_ok());
         let answer = match answer.recv() {
             Ok(answer) if sent => answer,
             _ => Err(EngineError::Gone("its thread ended".into())),
@@ -92,13 +97,18 @@ impl Engine for EngineThread {
         self.call(|reply| Call::Encode(text.to_owned(), reply))
     }
 
-    fn prompt(&mut self, messages: &[ChatMessage], thinking: bool) -> Result<Vec<TokenId>, EngineError> {
+    fn prompt(
+        &mut self,
+        messages: &[ChatMessage],
+        thinking: bool,
+    ) -> Result<Vec<TokenId>, EngineError> {
         self.call(|reply| Call::Prompt(messages.to_vec(), thinking, reply))
     }
 
     /// Nothing where the engine is gone; the next call that can say so does.
     fn decode(&mut self, tokens: &[TokenId]) -> Vec<u8> {
-        self.call(|reply| Call::Decode(tokens.to_vec(), reply)).unwrap_or_default()
+        self.call(|reply| Call::Decode(tokens.to_vec(), reply))
+            .unwrap_or_default()
     }
 
     fn advance(&mut self, ops: Vec<SeqOp>) -> Result<StepOutput, EngineError> {
@@ -121,7 +131,9 @@ fn serve(mut engine: Box<dyn Engine>, inbox: &Receiver<Call>) {
     for call in inbox {
         let alive = match call {
             Call::Encode(text, reply) => answer(&reply, || engine.encode(&text)),
-            Call::Prompt(messages, thinking, reply) => answer(&reply, || engine.prompt(&messages, thinking)),
+            Call::Prompt(messages, thinking, reply) => {
+                answer(&reply, || engine.prompt(&messages, thinking))
+            }
             Call::Decode(tokens, reply) => answer(&reply, || Ok(engine.decode(&tokens))),
             Call::Advance(ops, reply) => answer(&reply, || engine.advance(ops)),
         };
@@ -142,7 +154,8 @@ fn answer<T>(reply: &SyncSender<Answer<T>>, work: impl FnOnce() -> Answer<T>) ->
 
 /// A panic becomes an error. The engine is not used again after one, so that no half-done state is seen.
 fn guarded<T>(work: impl FnOnce() -> Answer<T>) -> Answer<T> {
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(EngineError::Gone(message(&*panic))))
+    catch_unwind(AssertUnwindSafe(work))
+        .unwrap_or_else(|panic| Err(EngineError::Gone(message(&*panic))))
 }
 
 fn message(panic: &(dyn Any + Send)) -> String {
@@ -150,7 +163,10 @@ fn message(panic: &(dyn Any + Send)) -> String {
         .downcast_ref::<&str>()
         .map(|text| (*text).to_owned())
         .or_else(|| panic.downcast_ref::<String>().cloned());
-    format!("it panicked: {}", text.unwrap_or_else(|| "without a message".into()))
+    format!(
+        "it panicked: {}",
+        text.unwrap_or_else(|| "without a message".into())
+    )
 }
 
 #[cfg(test)]
@@ -171,7 +187,11 @@ mod tests {
             assert!(text != "boom", "boom was said");
             Ok(text.bytes().map(TokenId::from).collect())
         }
-        fn prompt(&mut self, messages: &[ChatMessage], _: bool) -> Result<Vec<TokenId>, EngineError> {
+        fn prompt(
+            &mut self,
+            messages: &[ChatMessage],
+            _: bool,
+        ) -> Result<Vec<TokenId>, EngineError> {
             self.encode(&messages[0].content)
         }
         fn decode(&mut self, tokens: &[TokenId]) -> Vec<u8> {
@@ -207,7 +227,10 @@ mod tests {
     #[test]
     fn a_failed_step_is_an_error_and_the_engine_lives_on() {
         let mut engine = echo();
-        assert!(matches!(engine.advance(vec![]), Err(EngineError::Device(_))));
+        assert!(matches!(
+            engine.advance(vec![]),
+            Err(EngineError::Device(_))
+        ));
         assert!(engine.encode("on").is_ok());
     }
 
@@ -215,9 +238,15 @@ mod tests {
     fn a_panic_in_the_engine_is_gone_for_this_and_every_later_call() {
         let mut engine = echo();
         let first = engine.encode("boom");
-        assert!(matches!(&first, Err(EngineError::Gone(why)) if why.contains("boom was said")), "{first:?}");
+        assert!(
+            matches!(&first, Err(EngineError::Gone(why)) if why.contains("boom was said")),
+            "{first:?}"
+        );
         let later = engine.advance(vec![]);
-        assert!(matches!(&later, Err(EngineError::Gone(why)) if why.contains("boom was said")), "{later:?}");
+        assert!(
+            matches!(&later, Err(EngineError::Gone(why)) if why.contains("boom was said")),
+            "{later:?}"
+        );
         assert!(engine.decode(&[1]).is_empty());
     }
 

@@ -5,6 +5,7 @@
 //! what it would have decoded alone.
 
 use super::contract::{Sampling, TokenId};
+use std::cmp::Ordering;
 
 /// Hash of a sequence's key, made once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,17 +64,29 @@ pub fn sample(
     decoded: impl Iterator<Item = TokenId>,
 ) -> Option<Choice> {
     penalize(&mut logits, sampling.repetition_penalty, decoded);
-    let max = logits.iter().copied().filter(|l| !l.is_nan()).fold(f32::NEG_INFINITY, f32::max);
+    let max = logits
+        .iter()
+        .copied()
+        .filter(|l| !l.is_nan())
+        .fold(f32::NEG_INFINITY, f32::max);
     if max == f32::NEG_INFINITY {
         return None;
     }
-    let greedy = !(sampling.temperature > 0.0);
-    let scale = if greedy { 1.0 } else { 1.0 / sampling.temperature };
+    let greedy = sampling.temperature.partial_cmp(&0.0) != Some(Ordering::Greater);
+    let scale = if greedy {
+        1.0
+    } else {
+        1.0 / sampling.temperature
+    };
     // unnormalised probabilities; the most likely token has 1
     let mut weights = logits;
     let mut total = 0.0f64;
     for weight in &mut weights {
-        *weight = if *weight == max { 1.0 } else { ((*weight - max) * scale).exp() };
+        *weight = if *weight == max {
+            1.0
+        } else {
+            ((*weight - max) * scale).exp()
+        };
         if !weight.is_finite() {
             *weight = 0.0;
         }
@@ -96,7 +109,7 @@ pub fn sample(
 }
 
 fn penalize(logits: &mut [f32], penalty: f32, decoded: impl Iterator<Item = TokenId>) {
-    if penalty == 1.0 || !(penalty > 0.0) {
+    if penalty == 1.0 || penalty.partial_cmp(&0.0) != Some(Ordering::Greater) {
         return;
     }
     let mut seen: Vec<TokenId> = decoded.collect();
@@ -104,14 +117,21 @@ fn penalize(logits: &mut [f32], penalty: f32, decoded: impl Iterator<Item = Toke
     seen.dedup();
     for token in seen {
         if let Some(logit) = logits.get_mut(token as usize) {
-            *logit = if *logit > 0.0 { *logit / penalty } else { *logit * penalty };
+            *logit = if *logit > 0.0 {
+                *logit / penalty
+            } else {
+                *logit * penalty
+            };
         }
     }
 }
 
 /// Draw among the tokens that the filters leave.
 fn pick(weights: &[f32], total: f64, sampling: &Sampling, draw: f64) -> usize {
-    let top_p = sampling.top_p.filter(|p| *p < 1.0).map(|p| f64::from(p.max(0.0)));
+    let top_p = sampling
+        .top_p
+        .filter(|p| *p < 1.0)
+        .map(|p| f64::from(p.max(0.0)));
     let top_k = sampling.top_k.filter(|k| *k > 0).map(|k| k as usize);
     let min_p = sampling.min_p.filter(|p| *p > 0.0).unwrap_or(0.0);
     if top_p.is_none() && top_k.is_none() && min_p == 0.0 {
@@ -192,8 +212,14 @@ mod tests {
         let mut counts = vec![0.0; logits.len()];
         let draws = 20_000;
         for position in 0..draws {
-            let choice = sample(logits.to_vec(), sampling, Key::new("k"), position, std::iter::empty())
-                .expect("logits are numbers");
+            let choice = sample(
+                logits.to_vec(),
+                sampling,
+                Key::new("k"),
+                position,
+                std::iter::empty(),
+            )
+            .expect("logits are numbers");
             counts[choice.token as usize] += 1.0 / f64::from(draws as u32);
         }
         counts
@@ -222,7 +248,13 @@ mod tests {
 
     #[test]
     fn greedy_takes_the_first_of_the_best() {
-        let choice = sample(vec![0.0, 3.0, 3.0], &plain(0.0), Key::new(""), 0, std::iter::empty());
+        let choice = sample(
+            vec![0.0, 3.0, 3.0],
+            &plain(0.0),
+            Key::new(""),
+            0,
+            std::iter::empty(),
+        );
         assert_eq!(choice.map(|c| c.token), Some(1));
     }
 
@@ -235,18 +267,52 @@ mod tests {
             (0..4).filter(|i| shares[*i] > 0.0).collect()
         };
         let base = plain(1.0);
-        assert_eq!(reached(&Sampling { top_k: Some(2), ..base.clone() }), [0, 1]);
-        assert_eq!(reached(&Sampling { top_p: Some(0.79), ..base.clone() }), [0, 1]);
-        assert_eq!(reached(&Sampling { top_p: Some(0.81), ..base.clone() }), [0, 1, 2]);
-        assert_eq!(reached(&Sampling { min_p: Some(0.4), ..base.clone() }), [0, 1]);
+        assert_eq!(
+            reached(&Sampling {
+                top_k: Some(2),
+                ..base.clone()
+            }),
+            [0, 1]
+        );
+        assert_eq!(
+            reached(&Sampling {
+                top_p: Some(0.79),
+                ..base.clone()
+            }),
+            [0, 1]
+        );
+        assert_eq!(
+            reached(&Sampling {
+                top_p: Some(0.81),
+                ..base.clone()
+            }),
+            [0, 1, 2]
+        );
+        assert_eq!(
+            reached(&Sampling {
+                min_p: Some(0.4),
+                ..base.clone()
+            }),
+            [0, 1]
+        );
         assert_eq!(reached(&base), [0, 1, 2, 3]);
     }
 
     #[test]
     fn a_penalty_makes_decoded_tokens_less_likely_once_however_often_they_came() {
-        let sampling = Sampling { repetition_penalty: 2.0, ..plain(0.0) };
+        let sampling = Sampling {
+            repetition_penalty: 2.0,
+            ..plain(0.0)
+        };
         let choose = |decoded: Vec<TokenId>| {
-            sample(vec![3.0, 2.0, -1.0], &sampling, Key::new(""), 0, decoded.into_iter()).map(|c| c.token)
+            sample(
+                vec![3.0, 2.0, -1.0],
+                &sampling,
+                Key::new(""),
+                0,
+                decoded.into_iter(),
+            )
+            .map(|c| c.token)
         };
         assert_eq!(choose(vec![]), Some(0));
         assert_eq!(choose(vec![0]), Some(1));
@@ -255,17 +321,30 @@ mod tests {
 
     #[test]
     fn alternatives_are_the_best_in_order_with_their_log_probabilities() {
-        let sampling = Sampling { alternatives: 2, ..plain(0.0) };
+        let sampling = Sampling {
+            alternatives: 2,
+            ..plain(0.0)
+        };
         let logits: Vec<f32> = [0.2f32, 0.5, 0.3].iter().map(|p| p.ln()).collect();
-        let choice = sample(logits, &sampling, Key::new(""), 0, std::iter::empty()).expect("numbers");
-        assert_eq!(choice.alternatives.iter().map(|a| a.0).collect::<Vec<_>>(), [1, 2]);
+        let choice =
+            sample(logits, &sampling, Key::new(""), 0, std::iter::empty()).expect("numbers");
+        assert_eq!(
+            choice.alternatives.iter().map(|a| a.0).collect::<Vec<_>>(),
+            [1, 2]
+        );
         assert!((choice.logprob - 0.5f32.ln()).abs() < 1e-5);
         assert!((choice.alternatives[1].1 - 0.3f32.ln()).abs() < 1e-5);
     }
 
     #[test]
     fn logits_that_are_no_numbers_choose_nothing() {
-        let none = sample(vec![f32::NAN; 3], &plain(1.0), Key::new(""), 0, std::iter::empty());
+        let none = sample(
+            vec![f32::NAN; 3],
+            &plain(1.0),
+            Key::new(""),
+            0,
+            std::iter::empty(),
+        );
         assert_eq!(none, None);
     }
 

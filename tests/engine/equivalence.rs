@@ -1,6 +1,8 @@
 //! However a sequence came to its tokens, what follows is the same.
 
-use crate::support::{Driver, MODELS, alone, append, begin, cut, greedy, open_as, options, prompt, warm};
+use crate::support::{
+    Driver, MODELS, alone, append, begin, cut, greedy, open_as, options, prompt, warm,
+};
 use orgtop::engine::local::Options;
 use orgtop::engine::{Epoch, Priority, SeqId, SeqOp, TokenId};
 
@@ -18,7 +20,11 @@ fn batched_equals_alone() {
             for (i, prompt) in (1..).zip(&prompts) {
                 driver.until(SeqId(i), COUNT);
                 let together = driver.tokens(SeqId(i))[..COUNT].to_vec();
-                assert_eq!(together, alone(model, i, prompt, &sampling, COUNT), "{model}, sequence {i}");
+                assert_eq!(
+                    together,
+                    alone(model, i, prompt, &sampling, COUNT),
+                    "{model}, sequence {i}"
+                );
             }
         }
     }
@@ -28,7 +34,13 @@ fn batched_equals_alone() {
 fn chunked_prefill_equals_whole() {
     let prompt = prompt(100, 3);
     let run = |prefill_rows| {
-        let mut driver = Driver::open("qwen3", &Options { prefill_rows, ..options() });
+        let mut driver = Driver::open(
+            "qwen3",
+            &Options {
+                prefill_rows,
+                ..options()
+            },
+        );
         driver.step(begin(1, &prompt, warm()));
         let first = driver.last.stats.prefilled;
         driver.until(SeqId(1), COUNT);
@@ -50,7 +62,10 @@ fn forked_equals_fresh() {
         let shared = prompt(70, 1);
         for steps_before in [0, 2, 10] {
             let mut driver = Driver::open(model, &options());
-            driver.step(vec![open_as(1, greedy(), Priority::Template, None), append(1, &shared)]);
+            driver.step(vec![
+                open_as(1, greedy(), Priority::Template, None),
+                append(1, &shared),
+            ]);
             for _ in 0..steps_before {
                 driver.step(vec![]);
             }
@@ -65,7 +80,11 @@ fn forked_equals_fresh() {
                 driver.until(SeqId(seq), COUNT);
                 let fresh: Vec<TokenId> = [&shared[..len], &prompt(3, seq)].concat();
                 let forked = driver.tokens(SeqId(seq))[..COUNT].to_vec();
-                assert_eq!(forked, alone(model, seq, &fresh, &warm(), COUNT), "{model}, {len} shared tokens");
+                assert_eq!(
+                    forked,
+                    alone(model, seq, &fresh, &warm(), COUNT),
+                    "{model}, {len} shared tokens"
+                );
             }
         }
     }
@@ -74,7 +93,10 @@ fn forked_equals_fresh() {
 #[test]
 fn forks_share_the_pages_of_their_prefix() {
     let mut driver = Driver::open("llama", &options());
-    driver.step(vec![open_as(1, greedy(), Priority::Template, None), append(1, &prompt(64, 1))]);
+    driver.step(vec![
+        open_as(1, greedy(), Priority::Template, None),
+        append(1, &prompt(64, 1)),
+    ]);
     for _ in 0..6 {
         driver.step(vec![]);
     }
@@ -89,7 +111,11 @@ fn forks_share_the_pages_of_their_prefix() {
         assert_eq!(driver.last.stats.prefilled, 3);
     }
     assert_eq!(template, 2);
-    assert_eq!(driver.last.stats.pages_used, template + 4, "one page each beside the shared ones");
+    assert_eq!(
+        driver.last.stats.pages_used,
+        template + 4,
+        "one page each beside the shared ones"
+    );
 }
 
 #[test]
@@ -106,7 +132,10 @@ fn a_fork_outlives_the_sequence_it_was_forked_from() {
     driver.step(begin(3, &prompt(90, 8), warm()));
     driver.until(SeqId(2), COUNT);
     let fresh = [shared.as_slice(), &[9]].concat();
-    assert_eq!(driver.tokens(SeqId(2))[..COUNT], alone("qwen2", 2, &fresh, &warm(), COUNT));
+    assert_eq!(
+        driver.tokens(SeqId(2))[..COUNT],
+        alone("qwen2", 2, &fresh, &warm(), COUNT)
+    );
 }
 
 #[test]
@@ -121,10 +150,18 @@ fn cut_equals_fresh() {
             driver.decoded.clear();
             driver.step(vec![cut(1, keep, 1), append(1, &[7, 8])]);
             driver.until(SeqId(1), COUNT);
-            assert!(driver.decoded[&SeqId(1)].iter().all(|d| d.epoch == Epoch(1)));
+            assert!(
+                driver.decoded[&SeqId(1)]
+                    .iter()
+                    .all(|d| d.epoch == Epoch(1))
+            );
             let fresh = [&all[..keep], &[7, 8]].concat();
             let after_cut = driver.tokens(SeqId(1))[..COUNT].to_vec();
-            assert_eq!(after_cut, alone(model, 1, &fresh, &warm(), COUNT), "{model}, kept {keep}");
+            assert_eq!(
+                after_cut,
+                alone(model, 1, &fresh, &warm(), COUNT),
+                "{model}, kept {keep}"
+            );
         }
     }
 }
@@ -156,12 +193,18 @@ fn cutting_a_parent_leaves_its_forks_alone() {
     driver.step(vec![cut(1, 40, 1), append(1, &prompt(30, 9))]);
     driver.until(SeqId(2), COUNT);
     let fork = [shared.as_slice(), &[5]].concat();
-    assert_eq!(driver.tokens(SeqId(2))[..COUNT], alone("llama", 2, &fork, &warm(), COUNT));
+    assert_eq!(
+        driver.tokens(SeqId(2))[..COUNT],
+        alone("llama", 2, &fork, &warm(), COUNT)
+    );
     let parent = [&shared[..40], &prompt(30, 9)].concat();
     driver.decoded.remove(&SeqId(1));
     driver.step(vec![cut(1, 70, 2)]);
     driver.until(SeqId(1), COUNT);
-    assert_eq!(driver.tokens(SeqId(1))[..COUNT], alone("llama", 1, &parent, &greedy(), COUNT));
+    assert_eq!(
+        driver.tokens(SeqId(1))[..COUNT],
+        alone("llama", 1, &parent, &greedy(), COUNT)
+    );
 }
 
 #[test]
@@ -192,11 +235,18 @@ fn held_and_run_again_equals_uninterrupted() {
         for _ in 0..cycle % 3 {
             driver.step(vec![]);
         }
-        assert_eq!(driver.tokens(SeqId(1)).len(), held, "a held sequence decoded");
+        assert_eq!(
+            driver.tokens(SeqId(1)).len(),
+            held,
+            "a held sequence decoded"
+        );
         driver.step(vec![SeqOp::Run(SeqId(1))]);
     }
     driver.until(SeqId(1), COUNT);
-    assert_eq!(driver.tokens(SeqId(1))[..COUNT], alone("qwen3", 1, &prompt(40, 2), &warm(), COUNT));
+    assert_eq!(
+        driver.tokens(SeqId(1))[..COUNT],
+        alone("qwen3", 1, &prompt(40, 2), &warm(), COUNT)
+    );
 }
 
 #[test]
@@ -232,5 +282,8 @@ fn workers_keep_streaming_while_another_takes_in_a_prompt() {
         assert_eq!(driver.last.stats.prefilled, 16);
         driver.step(vec![]);
     }
-    assert!(driver.last.decoded.iter().any(|d| d.seq == SeqId(2)), "160 rows take ten steps");
+    assert!(
+        driver.last.decoded.iter().any(|d| d.seq == SeqId(2)),
+        "160 rows take ten steps"
+    );
 }

@@ -4,6 +4,8 @@ mod equivalence;
 mod hostile;
 mod memory;
 mod parity;
+mod planning;
 mod smollm2;
 mod support;
 mod tokenizing;
+mod variants;

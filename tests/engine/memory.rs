@@ -18,14 +18,26 @@ fn evicted_equals_never_evicted() {
     for name in ["qwen3", "llama.gguf"] {
         // three workers that grow to three pages each, in room for five
         let mut driver = Driver::open(name, &pages(name, 5));
-        assert_eq!(driver.engine.advance(vec![]).expect("idle").stats.pages_total, 5);
+        assert_eq!(
+            driver
+                .engine
+                .advance(vec![])
+                .expect("idle")
+                .stats
+                .pages_total,
+            5
+        );
         for seq in 1..4 {
             driver.step(begin(seq, &prompt(20, seq), warm()));
         }
         for seq in 1..4 {
             driver.until(SeqId(seq), 60);
             let tokens = driver.tokens(SeqId(seq))[..60].to_vec();
-            assert_eq!(tokens, alone(name, seq, &prompt(20, seq), &warm(), 60), "{name}, worker {seq}");
+            assert_eq!(
+                tokens,
+                alone(name, seq, &prompt(20, seq), &warm(), 60),
+                "{name}, worker {seq}"
+            );
             driver.step(vec![SeqOp::Close(SeqId(seq))]);
         }
         assert!(driver.most_queued > 0, "memory was never short");
@@ -73,7 +85,10 @@ fn pages_are_kept_free_for_the_organizer() {
     }
     for _ in 0..40 {
         driver.step(vec![]);
-        assert!(driver.last.stats.pages_used <= 14, "an eighth of the pages is the organizer's");
+        assert!(
+            driver.last.stats.pages_used <= 14,
+            "an eighth of the pages is the organizer's"
+        );
     }
     assert!(driver.last.stats.queued > 0);
 }
@@ -89,7 +104,10 @@ fn idle_sequences_give_way_before_running_ones() {
     assert_eq!(driver.most_queued, 0, "the running one did not wait");
     driver.step(vec![SeqOp::Close(SeqId(2)), SeqOp::Run(SeqId(1))]);
     driver.until(SeqId(1), 30);
-    assert_eq!(driver.tokens(SeqId(1))[..30], alone("qwen2", 1, &prompt(40, 1), &warm(), 30));
+    assert_eq!(
+        driver.tokens(SeqId(1))[..30],
+        alone("qwen2", 1, &prompt(40, 1), &warm(), 30)
+    );
 }
 
 #[test]
@@ -103,7 +121,11 @@ fn a_sequence_that_can_never_fit_stops_alone() {
     }
     assert_eq!(driver.stopped.last(), Some(&(SeqId(2), Stop::ContextFull)));
     let grown = driver.tokens(SeqId(2)).len();
-    assert_eq!(40 + grown, 97, "three pages and the token that no longer fits");
+    assert_eq!(
+        40 + grown,
+        97,
+        "three pages and the token that no longer fits"
+    );
     // cut back, it goes on
     driver.step(vec![cut(2, 50, 1), SeqOp::Run(SeqId(2))]);
     driver.until(SeqId(2), grown + 10);
@@ -111,7 +133,13 @@ fn a_sequence_that_can_never_fit_stops_alone() {
 
 #[test]
 fn the_models_context_is_a_limit() {
-    let mut driver = Driver::open("qwen3", &Options { max_context: Some(64), ..options() });
+    let mut driver = Driver::open(
+        "qwen3",
+        &Options {
+            max_context: Some(64),
+            ..options()
+        },
+    );
     assert_eq!(driver.engine.card().model.context, 64);
     driver.step(begin(1, &prompt(60, 1), greedy()));
     for _ in 0..20 {
@@ -140,7 +168,10 @@ fn killed_work_is_gone_within_the_step_and_its_pages_are_back() {
     for _ in 0..10 {
         driver.step(vec![]);
     }
-    assert_eq!([driver.tokens(SeqId(2)).len(), driver.tokens(SeqId(3)).len()], before);
+    assert_eq!(
+        [driver.tokens(SeqId(2)).len(), driver.tokens(SeqId(3)).len()],
+        before
+    );
     driver.step(vec![SeqOp::Close(SeqId(1))]);
     assert_eq!(driver.last.stats.pages_used, 0);
 }
@@ -160,6 +191,11 @@ fn senseless_operations_stop_one_sequence_and_hurt_no_other() {
     driver.step(begin(3, &[u32::MAX], greedy()));
     driver.step(begin(1, &prompt(3, 1), greedy()));
     let failed: Vec<SeqId> = driver.stopped.iter().map(|(seq, _)| *seq).collect();
-    assert!(driver.stopped.iter().all(|(_, why)| matches!(why, Stop::Failed(_))));
+    assert!(
+        driver
+            .stopped
+            .iter()
+            .all(|(_, why)| matches!(why, Stop::Failed(_)))
+    );
     assert!(failed.contains(&SeqId(2)) && failed.contains(&SeqId(3)) && failed.contains(&SeqId(1)));
 }

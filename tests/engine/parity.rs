@@ -6,25 +6,37 @@ use orgtop::engine::local::attention::HostArena;
 use orgtop::engine::local::checkpoint::{Checkpoint, read_json};
 use orgtop::engine::local::config::Config;
 use orgtop::engine::local::gguf::Header;
+use orgtop::engine::local::load::Source;
 use orgtop::engine::local::model::{Arena, Batch, Model, Segment};
 use orgtop::engine::local::pages::{PageId, pages_for};
 use orgtop::engine::local::portable::DeviceArena;
 use orgtop::engine::local::safetensors::Shards;
-use orgtop::engine::local::weights::{Source, Weights};
+use orgtop::engine::local::weights::Weights;
 use std::fs::File;
+use std::path::Path;
 
 pub fn model(name: &str) -> Model {
-    let checkpoint = Checkpoint::locate(&fixture(name)).expect("the fixture is there");
+    model_at(&fixture(name))
+}
+
+pub fn model_at(path: &Path) -> Model {
+    let checkpoint = Checkpoint::locate(path).expect("the model is there");
     let (config, mut source) = match &checkpoint {
         Checkpoint::Folder { folder, weights } => {
             let json = read_json(&folder.join("config.json")).expect("config.json reads");
             let shards = Shards::open(weights).expect("headers read");
-            (Config::from_hf(&json).expect("the config is sound"), Source::Safetensors(shards))
+            (
+                Config::from_hf(&json).expect("the config is sound"),
+                Source::Safetensors(shards),
+            )
         }
         Checkpoint::Gguf(path) => {
             let header = Header::read(path).expect("the header reads");
             let config = Config::from_gguf(&header).expect("the metadata is sound");
-            (config, Source::Gguf(header, File::open(path).expect("the file opens")))
+            (
+                config,
+                Source::Gguf(header, File::open(path).expect("the file opens")),
+            )
         }
     };
     let weights = Weights::load(&mut source, &config, &Device::Cpu).expect("weights load");
@@ -56,7 +68,9 @@ fn arenas(config: &Config) -> [(&'static str, Arena); 2] {
 
 /// Logits of all `tokens`, computed in chunks of the given sizes on pages in falling order.
 fn logits(model: &Model, arena: &mut Arena, tokens: &[u32], chunks: &[usize]) -> Vec<Vec<f32>> {
-    let pages: Vec<PageId> = (0..pages_for(tokens.len()) as u32).map(|p| PageId(7 - p)).collect();
+    let pages: Vec<PageId> = (0..pages_for(tokens.len()) as u32)
+        .map(|p| PageId(7 - p))
+        .collect();
     let (mut out, mut start) = (Vec::new(), 0);
     for size in chunks {
         let batch = Batch {
@@ -68,11 +82,25 @@ fn logits(model: &Model, arena: &mut Arena, tokens: &[u32], chunks: &[usize]) ->
             }],
             wanted: (0..*size).collect(),
         };
-        let rows = model.forward(arena, &batch).expect("the pass succeeds").expect("logits are wanted");
+        let rows = model
+            .forward(arena, &batch)
+            .expect("the pass succeeds")
+            .expect("logits are wanted");
         out.extend(rows.to_vec2::<f32>().expect("f32 rows"));
         start += size;
     }
     out
+}
+
+/// Logits after the last of `tokens`; both attention paths must agree.
+pub fn last_logits(model: &Model, tokens: &[u32]) -> Vec<f32> {
+    let [host, gathered] = arenas(&model.config).map(|(_, mut arena)| {
+        let all = logits(model, &mut arena, tokens, &[tokens.len()]);
+        all.last().cloned().unwrap_or_default()
+    });
+    let worst = worst(&[host.clone()], &[gathered]);
+    assert!(worst < 2e-3, "the two attention paths differ by {worst}");
+    host
 }
 
 fn worst(a: &[Vec<f32>], b: &[Vec<f32>]) -> f32 {
@@ -99,11 +127,19 @@ fn logits_do_not_depend_on_how_a_prompt_is_chunked() {
     for name in MODELS {
         let model = model(name);
         let (tokens, expected) = expected(name);
-        for chunks in [vec![1; 40], vec![31, 1, 8], vec![33, 7], vec![5, 27, 1, 1, 6]] {
+        for chunks in [
+            vec![1; 40],
+            vec![31, 1, 8],
+            vec![33, 7],
+            vec![5, 27, 1, 1, 6],
+        ] {
             for (path, mut arena) in arenas(&model.config) {
                 let ours = logits(&model, &mut arena, &tokens, &chunks);
                 let worst = worst(&ours, &expected);
-                assert!(worst < 1e-4, "{name}, {path}, {chunks:?}: logits differ by {worst}");
+                assert!(
+                    worst < 1e-4,
+                    "{name}, {path}, {chunks:?}: logits differ by {worst}"
+                );
             }
         }
     }
@@ -119,7 +155,9 @@ fn logits_do_not_depend_on_who_else_is_in_the_batch() {
             let lens = [40, 9, 34];
             let firsts = [0, 2, 3];
             let pages = |i: usize, len: usize| -> Vec<PageId> {
-                (0..pages_for(len) as u32).map(|p| PageId(firsts[i] + p)).collect()
+                (0..pages_for(len) as u32)
+                    .map(|p| PageId(firsts[i] + p))
+                    .collect()
             };
             let mut batch = Batch::default();
             for (i, len) in lens.into_iter().enumerate() {
@@ -131,7 +169,12 @@ fn logits_do_not_depend_on_who_else_is_in_the_batch() {
                     pages: pages(i, len - 1),
                 });
             }
-            assert!(model.forward(&mut arena, &batch).expect("it computes").is_none());
+            assert!(
+                model
+                    .forward(&mut arena, &batch)
+                    .expect("it computes")
+                    .is_none()
+            );
             let mut batch = Batch::default();
             for (i, len) in lens.into_iter().enumerate() {
                 batch.tokens.push(tokens[len - 1]);
@@ -142,9 +185,13 @@ fn logits_do_not_depend_on_who_else_is_in_the_batch() {
                     pages: pages(i, len),
                 });
             }
-            let rows = model.forward(&mut arena, &batch).expect("it computes").expect("logits");
+            let rows = model
+                .forward(&mut arena, &batch)
+                .expect("it computes")
+                .expect("logits");
             let ours = rows.to_vec2::<f32>().expect("f32 rows");
-            let expected: Vec<Vec<f32>> = lens.iter().map(|len| expected[len - 1].clone()).collect();
+            let expected: Vec<Vec<f32>> =
+                lens.iter().map(|len| expected[len - 1].clone()).collect();
             let worst = worst(&ours, &expected);
             assert!(worst < 1e-4, "{name}, {path}: logits differ by {worst}");
         }

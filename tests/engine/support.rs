@@ -1,7 +1,9 @@
 //! Fixtures and a small driver around the engine contract.
 
 use orgtop::engine::local::{AttentionPath, DeviceChoice, Options, open};
-use orgtop::engine::{Decoded, Engine, Epoch, Priority, Sampling, SeqId, SeqOp, StepOutput, Stop, TokenId};
+use orgtop::engine::{
+    Decoded, Engine, Epoch, Priority, Sampling, SeqId, SeqOp, StepOutput, Stop, TokenId,
+};
 use std::collections::HashMap;
 use std::path::PathBuf;
 
@@ -45,7 +47,10 @@ impl Driver {
     pub fn step(&mut self, ops: Vec<SeqOp>) {
         self.last = self.engine.advance(ops).expect("the step succeeds");
         for decoded in &self.last.decoded {
-            self.decoded.entry(decoded.seq).or_default().push(decoded.clone());
+            self.decoded
+                .entry(decoded.seq)
+                .or_default()
+                .push(decoded.clone());
         }
         self.stopped.extend(self.last.stopped.iter().cloned());
         self.most_queued = self.most_queued.max(self.last.stats.queued);
@@ -64,7 +69,11 @@ impl Driver {
             }
             self.step(vec![]);
         }
-        panic!("{seq} decoded only {} of {count}; stopped: {:?}", self.tokens(seq).len(), self.stopped);
+        panic!(
+            "{seq} decoded only {} of {count}; stopped: {:?}",
+            self.tokens(seq).len(),
+            self.stopped
+        );
     }
 }
 
@@ -84,7 +93,12 @@ pub fn warm() -> Sampling {
     }
 }
 
-pub fn open_as(seq: u32, sampling: Sampling, priority: Priority, prefix: Option<(u32, usize)>) -> SeqOp {
+pub fn open_as(
+    seq: u32,
+    sampling: Sampling,
+    priority: Priority,
+    prefix: Option<(u32, usize)>,
+) -> SeqOp {
     SeqOp::Open {
         seq: SeqId(seq),
         key: format!("key-{seq}"),
@@ -127,9 +141,21 @@ pub fn prompt(len: usize, salt: u32) -> Vec<TokenId> {
 }
 
 /// What a sequence decodes when it is alone in a fresh engine. Both attention paths must agree.
-pub fn alone(model: &str, seq: u32, prompt: &[TokenId], sampling: &Sampling, count: usize) -> Vec<TokenId> {
+pub fn alone(
+    model: &str,
+    seq: u32,
+    prompt: &[TokenId],
+    sampling: &Sampling,
+    count: usize,
+) -> Vec<TokenId> {
     let run = |attention: AttentionPath| {
-        let mut driver = Driver::open(model, &Options { attention, ..options() });
+        let mut driver = Driver::open(
+            model,
+            &Options {
+                attention,
+                ..options()
+            },
+        );
         driver.step(begin(seq, prompt, sampling.clone()));
         driver.until(SeqId(seq), count);
         driver.tokens(SeqId(seq))[..count].to_vec()

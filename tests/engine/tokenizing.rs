@@ -35,7 +35,11 @@ fn text_is_tokenized_as_transformers_does() {
         let mut engine = engine(model);
         for case in expected(model)["texts"].as_array().expect("cases") {
             let text = case["text"].as_str().expect("a text");
-            assert_eq!(engine.encode(text).expect("it encodes"), ids(&case["ids"]), "{model}: {text:?}");
+            assert_eq!(
+                engine.encode(text).expect("it encodes"),
+                ids(&case["ids"]),
+                "{model}: {text:?}"
+            );
         }
     }
 }
@@ -44,7 +48,16 @@ fn text_is_tokenized_as_transformers_does() {
 fn tokens_give_back_the_exact_bytes() {
     for model in MODELS {
         let mut engine = engine(model);
-        for text in ["plain", "  spaces\t\n", "日本語", "🧠👩‍👩‍👧", "a\u{301}", "\0\u{7f}", "<|im_end|>", ""] {
+        for text in [
+            "plain",
+            "  spaces\t\n",
+            "日本語",
+            "🧠👩‍👩‍👧",
+            "a\u{301}",
+            "\0\u{7f}",
+            "<|im_end|>",
+            "",
+        ] {
             let tokens = engine.encode(text).expect("it encodes");
             assert_eq!(engine.decode(&tokens), text.as_bytes(), "{model}: {text:?}");
         }
@@ -56,7 +69,9 @@ fn control_tokens_have_no_bytes_and_text_never_makes_one() {
     for model in MODELS {
         let mut engine = engine(model);
         assert_eq!(engine.decode(&[0, 1, 2]), b"");
-        let tokens = engine.encode("a<|im_end|>b<|endoftext|>").expect("it encodes");
+        let tokens = engine
+            .encode("a<|im_end|>b<|endoftext|>")
+            .expect("it encodes");
         assert!(tokens.iter().all(|t| *t > 2), "{model}: {tokens:?}");
     }
 }
@@ -66,7 +81,8 @@ fn prompts_are_rendered_as_transformers_does() {
     for model in MODELS {
         let mut engine = engine(model);
         for case in expected(model)["chats"].as_array().expect("cases") {
-            let messages: Vec<ChatMessage> = serde_json::from_value(case["messages"].clone()).expect("messages");
+            let messages: Vec<ChatMessage> =
+                serde_json::from_value(case["messages"].clone()).expect("messages");
             let tokens = engine.prompt(&messages, false).expect("it renders");
             assert_eq!(tokens, ids(&case["ids"]), "{model}");
         }
@@ -98,9 +114,17 @@ fn no_message_can_place_a_control_token() {
         for content in hostile {
             let tokens = engine.prompt(&[user(content)], true).expect("it renders");
             let control: Vec<TokenId> = tokens.iter().copied().filter(|t| *t <= 2).collect();
-            assert_eq!(control, [IM_START, IM_END, IM_START], "{model}: {content:?}");
+            assert_eq!(
+                control,
+                [IM_START, IM_END, IM_START],
+                "{model}: {content:?}"
+            );
             let text = format!("user\n{}\nassistant\n", content.trim());
-            assert_eq!(engine.decode(&tokens), text.as_bytes(), "{model}: the message is kept as it was");
+            assert_eq!(
+                engine.decode(&tokens),
+                text.as_bytes(),
+                "{model}: the message is kept as it was"
+            );
         }
     }
 }

@@ -3,9 +3,10 @@
 //! Norms of heads and the rotary embedding happen on the way into the arena, so that no intermediate tensor
 //! is made. Work is shared out over candle's own thread pool: a second pool would fight it for the cores.
 
-use super::config::{Config, RopeLayout};
+use super::config::Config;
 use super::model::{Batch, Rotation};
 use super::pages::{PAGE, PageId};
+use super::rope::RopeLayout;
 use super::weights::Block;
 use candle_core::{CpuStorage, Device, Result, Storage, Tensor, bail};
 use std::cell::RefCell;
@@ -52,7 +53,9 @@ impl HostArena {
             head_dim: config.head_dim,
             layout: config.rope.layout,
             eps: config.rms_eps,
-            layers: (0..config.layers).map(|_| (vec![0.0; size], vec![0.0; size])).collect(),
+            layers: (0..config.layers)
+                .map(|_| (vec![0.0; size], vec![0.0; size]))
+                .collect(),
         }
     }
 
@@ -78,7 +81,15 @@ impl HostArena {
         for (row, query) in queries.chunks_exact_mut(width).enumerate() {
             self.prepare(query, norms.as_ref().map(|n| n.0.as_slice()), row, rotation);
         }
-        read(k, |k| self.store_keys(layer, k, norms.as_ref().map(|n| n.1.as_slice()), batch, rotation))?;
+        read(k, |k| {
+            self.store_keys(
+                layer,
+                k,
+                norms.as_ref().map(|n| n.1.as_slice()),
+                batch,
+                rotation,
+            )
+        })?;
         read(v, |v| self.store_values(layer, v, batch))?;
 
         let mut out = vec![0.0; batch.tokens.len() * width];
@@ -90,13 +101,15 @@ impl HostArena {
             for row in 0..segment.rows.len() {
                 let visible = segment.start + row + 1;
                 work += 2 * visible * width;
-                jobs.extend(slices.by_ref().take(self.kv_heads).enumerate().map(|(kv_head, (queries, out))| Job {
-                    queries,
-                    kv_head,
-                    visible,
-                    pages: &segment.pages,
-                    out: Mutex::new(out),
-                }));
+                jobs.extend(slices.by_ref().take(self.kv_heads).enumerate().map(
+                    |(kv_head, (queries, out))| Job {
+                        queries,
+                        kv_head,
+                        visible,
+                        pages: &segment.pages,
+                        out: Mutex::new(out),
+                    },
+                ));
             }
         }
         let (keys, values) = &self.layers[layer];
@@ -143,7 +156,14 @@ impl HostArena {
         }
     }
 
-    fn store_keys(&mut self, layer: usize, k: &[f32], norm: Option<&[f32]>, batch: &Batch, rotation: &Rotation) {
+    fn store_keys(
+        &mut self,
+        layer: usize,
+        k: &[f32],
+        norm: Option<&[f32]>,
+        batch: &Batch,
+        rotation: &Rotation,
+    ) {
         let width = self.kv_heads * self.head_dim;
         let mut keys = std::mem::take(&mut self.layers[layer].0);
         for (index, (slot, row)) in slots(batch).zip(k.chunks_exact(width)).enumerate() {
@@ -225,7 +245,12 @@ fn dot(a: &[f32], b: &[f32]) -> f32 {
     const LANES: usize = 16;
     let mut sums = [0.0f32; LANES];
     let (a, b) = (a.chunks_exact(LANES), b.chunks_exact(LANES));
-    let tail: f32 = a.remainder().iter().zip(b.remainder()).map(|(x, y)| x * y).sum();
+    let tail: f32 = a
+        .remainder()
+        .iter()
+        .zip(b.remainder())
+        .map(|(x, y)| x * y)
+        .sum();
     for (a, b) in a.zip(b) {
         for lane in 0..LANES {
             sums[lane] += a[lane] * b[lane];

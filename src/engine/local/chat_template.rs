@@ -31,7 +31,11 @@ impl ChatTemplate {
     /// When the template does not parse.
     pub fn new(source: Option<String>, bos: String, eos: String) -> Result<Self, String> {
         let environment = source.map(compile).transpose().map_err(|e| describe(&e))?;
-        Ok(Self { environment, bos, eos })
+        Ok(Self {
+            environment,
+            bos,
+            eos,
+        })
     }
 
     /// Tokens of a prompt up to where the model's turn begins.
@@ -54,10 +58,14 @@ impl ChatTemplate {
             })
             .collect();
         let Some(environment) = &self.environment else {
-            let tokens = vocabulary.encode(&plain(messages)).map_err(PromptError::Encode)?;
+            let tokens = vocabulary
+                .encode(&plain(messages))
+                .map_err(PromptError::Encode)?;
             return Ok(vocabulary.bos.into_iter().chain(tokens).collect());
         };
-        let rendered = self.render(environment, &guarded, thinking).map_err(PromptError::Template)?;
+        let rendered = self
+            .render(environment, &guarded, thinking)
+            .map_err(PromptError::Template)?;
         let mut out = Vec::new();
         for piece in vocabulary.split_control(&rendered, guard) {
             match piece {
@@ -81,7 +89,12 @@ impl ChatTemplate {
     }
 
     /// Render; where the template refuses or drops the system message, move it into the user's.
-    fn render(&self, environment: &Environment<'_>, messages: &[ChatMessage], thinking: bool) -> Result<String, String> {
+    fn render(
+        &self,
+        environment: &Environment<'_>,
+        messages: &[ChatMessage],
+        thinking: bool,
+    ) -> Result<String, String> {
         let first = self.render_as_is(environment, messages, thinking);
         let system: Vec<&str> = messages
             .iter()
@@ -131,24 +144,35 @@ fn compile(source: String) -> Result<Environment<'static>, minijinja::Error> {
     environment.set_lstrip_blocks(true);
     environment.set_fuel(Some(FUEL));
     environment.set_unknown_method_callback(minijinja_contrib::pycompat::unknown_method_callback);
-    environment.add_function("raise_exception", |message: String| -> Result<Value, minijinja::Error> {
-        Err(minijinja::Error::new(ErrorKind::InvalidOperation, message))
-    });
-    environment.add_function("strftime_now", |format: String| -> Result<String, minijinja::Error> {
-        jiff::fmt::strtime::format(&format, &jiff::Zoned::now())
-            .map_err(|e| minijinja::Error::new(ErrorKind::InvalidOperation, e.to_string()))
-    });
+    environment.add_function(
+        "raise_exception",
+        |message: String| -> Result<Value, minijinja::Error> {
+            Err(minijinja::Error::new(ErrorKind::InvalidOperation, message))
+        },
+    );
+    environment.add_function(
+        "strftime_now",
+        |format: String| -> Result<String, minijinja::Error> {
+            jiff::fmt::strtime::format(&format, &jiff::Zoned::now())
+                .map_err(|e| minijinja::Error::new(ErrorKind::InvalidOperation, e.to_string()))
+        },
+    );
     // arguments like `ensure_ascii` and `indent` change nothing that a model cares about
-    environment.add_filter("tojson", |value: Value, _: Kwargs| -> Result<String, minijinja::Error> {
-        serde_json::to_string(&value)
-            .map_err(|e| minijinja::Error::new(ErrorKind::InvalidOperation, e.to_string()))
-    });
+    environment.add_filter(
+        "tojson",
+        |value: Value, _: Kwargs| -> Result<String, minijinja::Error> {
+            serde_json::to_string(&value)
+                .map_err(|e| minijinja::Error::new(ErrorKind::InvalidOperation, e.to_string()))
+        },
+    );
     environment.add_template_owned(NAME, source)?;
     Ok(environment)
 }
 
 fn describe(error: &minijinja::Error) -> String {
-    let line = error.line().map_or_else(String::new, |line| format!(" (line {line})"));
+    let line = error
+        .line()
+        .map_or_else(String::new, |line| format!(" (line {line})"));
     match error.detail() {
         Some(detail) => format!("{detail}{line}"),
         None => format!("{error}{line}"),
@@ -180,7 +204,10 @@ fn shield(content: &str, guard: char, vocabulary: &Vocabulary) -> String {
 
 /// The system texts in front of the first user message.
 fn merged(messages: &[ChatMessage]) -> Vec<ChatMessage> {
-    let (system, mut rest): (Vec<_>, Vec<_>) = messages.iter().cloned().partition(|m| m.role == ChatRole::System);
+    let (system, mut rest): (Vec<_>, Vec<_>) = messages
+        .iter()
+        .cloned()
+        .partition(|m| m.role == ChatRole::System);
     let system: Vec<String> = system.into_iter().map(|m| m.content).collect();
     match rest.first_mut() {
         Some(first) => first.content = format!("{}\n\n{}", system.join("\n\n"), first.content),

@@ -4,6 +4,7 @@
 //! the rooms behind this one need no checks of their own.
 
 use super::gguf::Header;
+use super::rope::{Rope, RopeLayout, RopeScaling};
 use serde_json::Value;
 
 /// A decoder-only network of the Llama family, in numbers.
@@ -33,76 +34,6 @@ pub struct Config {
     pub tied: bool,
     /// Rotary embedding.
     pub rope: Rope,
-}
-
-/// Which elements of a head are rotated together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RopeLayout {
-    /// Element `i` with `i + head_dim / 2` (Hugging Face; GGUF of Qwen).
-    Halves,
-    /// Element `2i` with `2i + 1` (GGUF of Llama).
-    Interleaved,
-}
-
-/// Rotary position embedding.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Rope {
-    /// Base of the frequencies.
-    pub theta: f64,
-    /// Pairing of elements.
-    pub layout: RopeLayout,
-    /// How frequencies are stretched for long contexts.
-    pub scaling: RopeScaling,
-}
-
-/// Frequency scaling of the rotary embedding.
-#[derive(Debug, Clone, PartialEq)]
-pub enum RopeScaling {
-    /// Unscaled.
-    None,
-    /// Every frequency divided by this.
-    Linear(f64),
-    /// Llama 3: low frequencies divided by `factor`, high ones kept, a ramp between.
-    Llama3 {
-        /// Divisor of the low frequencies.
-        factor: f64,
-        /// Wavelengths above `original / low` are low frequencies.
-        low: f64,
-        /// Wavelengths below `original / high` are high frequencies.
-        high: f64,
-        /// Context the checkpoint was first trained with.
-        original: f64,
-    },
-}
-
-impl Rope {
-    /// Angle per position of each of the `head_dim / 2` pairs. `factors`, where a file carries them, are
-    /// divisors per pair.
-    #[must_use]
-    pub fn frequencies(&self, head_dim: usize, factors: Option<&[f32]>) -> Vec<f32> {
-        (0..head_dim / 2)
-            .map(|i| {
-                let base = self.theta.powf(-2.0 * i as f64 / head_dim as f64);
-                let scaled = match self.scaling {
-                    RopeScaling::None => base,
-                    RopeScaling::Linear(factor) => base / factor,
-                    RopeScaling::Llama3 {
-                        factor,
-                        low,
-                        high,
-                        original,
-                    } => {
-                        // how many turns this pair makes within the original context
-                        let turns = original * base / std::f64::consts::TAU;
-                        let keep = ((turns - low) / (high - low)).clamp(0.0, 1.0);
-                        base * (keep + (1.0 - keep) / factor)
-                    }
-                };
-                let divisor = factors.and_then(|f| f.get(i)).map_or(1.0, |f| f64::from(*f));
-                (scaled / divisor) as f32
-            })
-            .collect()
-    }
 }
 
 impl Config {
@@ -144,7 +75,10 @@ impl Config {
             // inside the window, windowed and full attention are the same
             context = context.min(usize::try_from(window).unwrap_or(context));
         }
-        let rope = json.get("rope_parameters").filter(|v| v.is_object()).unwrap_or(json);
+        let rope = json
+            .get("rope_parameters")
+            .filter(|v| v.is_object())
+            .unwrap_or(json);
         let scaling_of = json
             .get("rope_parameters")
             .or_else(|| json.get("rope_scaling"))
@@ -169,9 +103,11 @@ impl Config {
                 .and_then(Value::as_bool)
                 .unwrap_or(false),
             rope: Rope {
-                theta: theta.map_or(Some(10_000.0), Value::as_f64).ok_or("config.json: rope_theta is no number")?,
+                theta: theta
+                    .map_or(Some(10_000.0), Value::as_f64)
+                    .ok_or("config.json: rope_theta is no number")?,
                 layout: RopeLayout::Halves,
-                scaling: hf_scaling(scaling_of)?,
+                scaling: RopeScaling::from_hf(scaling_of)?,
             },
         }
         .checked()
@@ -196,7 +132,10 @@ impl Config {
         let hidden = header.count(&key("embedding_length"))?;
         let heads = header.count(&key("attention.head_count"))?;
         let kv_heads = header.count_or(&key("attention.head_count_kv"), heads)?;
-        let head_dim = header.count_or(&key("attention.key_length"), hidden.checked_div(heads).unwrap_or(0))?;
+        let head_dim = header.count_or(
+            &key("attention.key_length"),
+            hidden.checked_div(heads).unwrap_or(0),
+        )?;
         if header.count_or(&key("attention.value_length"), head_dim)? != head_dim {
             return Err("key and value heads of different widths are not supported".into());
         }
@@ -275,27 +214,15 @@ impl Config {
             ));
         }
         if !self.head_dim.is_multiple_of(2) {
-            return Err(format!("head width is {}, expected an even number", self.head_dim));
+            return Err(format!(
+                "head width is {}, expected an even number",
+                self.head_dim
+            ));
         }
         if !(self.rms_eps.is_finite() && self.rms_eps >= 0.0 && self.rms_eps < 1.0) {
             return Err(format!("RMS epsilon is {}, expected 0 to 1", self.rms_eps));
         }
-        if !(self.rope.theta.is_finite() && self.rope.theta > 0.0) {
-            return Err(format!("rope theta is {}, expected a positive number", self.rope.theta));
-        }
-        let sound = match self.rope.scaling {
-            RopeScaling::None => true,
-            RopeScaling::Linear(factor) => factor.is_finite() && factor > 0.0,
-            RopeScaling::Llama3 {
-                factor,
-                low,
-                high,
-                original,
-            } => [factor, low, high - low, original].iter().all(|v| v.is_finite() && *v > 0.0),
-        };
-        if !sound {
-            return Err(format!("rope scaling {:?} makes no sense", self.rope.scaling));
-        }
+        self.rope.checked()?;
         Ok(self)
     }
 }
@@ -305,28 +232,6 @@ fn size(json: &Value, field: &str) -> Result<usize, String> {
         .and_then(Value::as_u64)
         .and_then(|v| usize::try_from(v).ok())
         .ok_or_else(|| format!("config.json: no whole number `{field}`"))
-}
-
-fn hf_scaling(json: &Value) -> Result<RopeScaling, String> {
-    let kind = json.get("rope_type").or_else(|| json.get("type")).and_then(Value::as_str);
-    let number = |field: &str| {
-        json.get(field)
-            .and_then(Value::as_f64)
-            .ok_or_else(|| format!("config.json: rope scaling has no number `{field}`"))
-    };
-    match kind {
-        None | Some("default") => Ok(RopeScaling::None),
-        Some("linear") => Ok(RopeScaling::Linear(number("factor")?)),
-        Some("llama3") => Ok(RopeScaling::Llama3 {
-            factor: number("factor")?,
-            low: number("low_freq_factor")?,
-            high: number("high_freq_factor")?,
-            original: number("original_max_position_embeddings")?,
-        }),
-        Some(other) => Err(format!(
-            "config.json: rope scaling `{other}` is not supported; supported are linear and llama3"
-        )),
-    }
 }
 
 #[cfg(test)]
@@ -350,7 +255,10 @@ mod tests {
     #[test]
     fn absent_fields_take_the_families_defaults() {
         let config = Config::from_hf(&good()).expect("the good config reads");
-        assert_eq!((config.kv_heads, config.head_dim, config.tied), (4, 8, false));
+        assert_eq!(
+            (config.kv_heads, config.head_dim, config.tied),
+            (4, 8, false)
+        );
         assert_eq!(config.rope.theta, 10_000.0);
     }
 
@@ -366,7 +274,11 @@ mod tests {
             ("rms_norm_eps", json!(-1.0), "epsilon"),
             ("rope_theta", json!(0.0), "theta"),
             ("rope_scaling", json!({"rope_type": "yarn"}), "yarn"),
-            ("rope_scaling", json!({"type": "linear", "factor": 0.0}), "sense"),
+            (
+                "rope_scaling",
+                json!({"type": "linear", "factor": 0.0}),
+                "sense",
+            ),
             ("model_type", json!("gemma3"), "gemma3"),
             ("hidden_act", json!("gelu"), "gelu"),
         ] {
@@ -381,26 +293,5 @@ mod tests {
         json["model_type"] = json!("mistral");
         json["sliding_window"] = json!(64);
         assert_eq!(Config::from_hf(&json).map(|c| c.context), Ok(64));
-    }
-
-    #[test]
-    fn llama3_scaling_keeps_fast_pairs_and_stretches_slow_ones() {
-        let rope = Rope {
-            theta: 500_000.0,
-            layout: RopeLayout::Halves,
-            scaling: RopeScaling::Llama3 {
-                factor: 8.0,
-                low: 1.0,
-                high: 4.0,
-                original: 8192.0,
-            },
-        };
-        let plain = Rope {
-            scaling: RopeScaling::None,
-            ..rope.clone()
-        };
-        let (scaled, plain) = (rope.frequencies(128, None), plain.frequencies(128, None));
-        assert_eq!(scaled[0], plain[0]);
-        assert!((scaled[63] - plain[63] / 8.0).abs() < 1e-12);
     }
 }

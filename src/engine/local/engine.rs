@@ -5,7 +5,8 @@ use super::model::{Arena, Model};
 use super::planner::{Plan, Planner};
 use super::tokenizer::Vocabulary;
 use crate::engine::contract::{
-    ChatMessage, Decoded, Engine, EngineCard, EngineError, SeqOp, StepOutput, StepStats, Stop, TokenId,
+    ChatMessage, Decoded, Engine, EngineCard, EngineError, SeqOp, StepOutput, StepStats, Stop,
+    TokenId,
 };
 use crate::engine::sampler::sample;
 use candle_core::Tensor;
@@ -59,7 +60,9 @@ impl LocalEngine {
     fn compute(&mut self, plan: &Plan) -> Result<Vec<f32>, EngineError> {
         self.model
             .forward(&mut self.arena, &plan.batch)
-            .and_then(|logits| logits.map_or_else(|| Ok(Vec::new()), |l: Tensor| l.flatten_all()?.to_vec1()))
+            .and_then(|logits| {
+                logits.map_or_else(|| Ok(Vec::new()), |l: Tensor| l.flatten_all()?.to_vec1())
+            })
             .map_err(|e| EngineError::Device(e.to_string()))
     }
 
@@ -107,7 +110,11 @@ impl Engine for LocalEngine {
         self.checked(tokens)
     }
 
-    fn prompt(&mut self, messages: &[ChatMessage], thinking: bool) -> Result<Vec<TokenId>, EngineError> {
+    fn prompt(
+        &mut self,
+        messages: &[ChatMessage],
+        thinking: bool,
+    ) -> Result<Vec<TokenId>, EngineError> {
         let tokens = self
             .template
             .prompt(messages, thinking, &self.vocabulary)
@@ -119,14 +126,20 @@ impl Engine for LocalEngine {
     }
 
     fn decode(&mut self, tokens: &[TokenId]) -> Vec<u8> {
-        tokens.iter().flat_map(|t| self.vocabulary.bytes(*t)).copied().collect()
+        tokens
+            .iter()
+            .flat_map(|t| self.vocabulary.bytes(*t))
+            .copied()
+            .collect()
     }
 
     fn advance(&mut self, ops: Vec<SeqOp>) -> Result<StepOutput, EngineError> {
         let begun = Instant::now();
         let idle = ops.is_empty();
         let mut output = StepOutput::default();
-        output.stopped.extend(ops.into_iter().filter_map(|op| self.planner.apply(op)));
+        output
+            .stopped
+            .extend(ops.into_iter().filter_map(|op| self.planner.apply(op)));
         let mut plan = self.planner.plan();
         output.stopped.append(&mut plan.stopped);
         if plan.shares.is_empty() {

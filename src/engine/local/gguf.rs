@@ -4,35 +4,17 @@
 //! allocated, and every tensor against the file's end. The format:
 //! <https://github.com/ggml-org/ggml/blob/master/docs/gguf.md>.
 
-use candle_core::quantized::{GgmlDType, QTensor, ggml_file::qtensor_from_ggml};
+use super::metadata::{Input, Meta};
 use candle_core::Device;
+use candle_core::quantized::{GgmlDType, QTensor, ggml_file::qtensor_from_ggml};
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::{BufReader, Read, Seek, SeekFrom};
+use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
 const MAGIC: [u8; 4] = *b"GGUF";
 const MAX_DIMS: u32 = 4;
 const DEFAULT_ALIGNMENT: u64 = 32;
-
-/// A metadata value. Numbers of every width are folded into three kinds.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Meta {
-    /// Any unsigned or signed whole number.
-    Int(i64),
-    /// Any floating point number.
-    Float(f64),
-    /// A truth value.
-    Bool(bool),
-    /// A text.
-    Text(String),
-    /// A list of texts.
-    Texts(Vec<String>),
-    /// A list of numbers.
-    Numbers(Vec<f32>),
-    /// A list this program has no use for (nested, or of truth values); skipped.
-    Skipped,
-}
 
 /// Where a tensor lies and how it is stored.
 #[derive(Debug, Clone)]
@@ -62,10 +44,7 @@ impl Header {
     pub fn read(path: &Path) -> Result<Self, String> {
         let file = File::open(path).map_err(|e| e.to_string())?;
         let length = file.metadata().map_err(|e| e.to_string())?.len();
-        let mut input = Input {
-            reader: BufReader::new(file),
-            left: length,
-        };
+        let mut input = Input::new(file, length);
         if input.bytes::<4>()? != MAGIC {
             return Err("not a GGUF file (it does not begin with `GGUF`)".into());
         }
@@ -80,19 +59,21 @@ impl Header {
         for _ in 0..meta_count {
             let key = input.text()?;
             let kind = input.u32()?;
-            let value = input.value(kind).map_err(|e| format!("metadata `{key}`: {e}"))?;
+            let value = input
+                .value(kind)
+                .map_err(|e| format!("metadata `{key}`: {e}"))?;
             meta.insert(key, value);
         }
         let mut raw = Vec::new();
         for _ in 0..tensor_count {
-            raw.push(input.tensor()?);
+            raw.push(tensor_info(&mut input)?);
         }
         let alignment = match meta.get("general.alignment") {
             None => DEFAULT_ALIGNMENT,
             Some(Meta::Int(a)) if *a > 0 && *a <= 1 << 20 => *a as u64,
             Some(other) => return Err(format!("general.alignment is {other:?}")),
         };
-        let data = (length - input.left).next_multiple_of(alignment);
+        let data = (length - input.left()).next_multiple_of(alignment);
         let mut tensors = HashMap::new();
         for (name, mut info) in raw {
             let end = info
@@ -233,7 +214,8 @@ impl TensorInfo {
     /// When the file cannot be read or candle refuses the data.
     pub fn load(&self, file: &mut File, device: &Device) -> Result<QTensor, String> {
         let mut raw = vec![0; self.bytes];
-        file.seek(SeekFrom::Start(self.offset)).map_err(|e| e.to_string())?;
+        file.seek(SeekFrom::Start(self.offset))
+            .map_err(|e| e.to_string())?;
         file.read_exact(&mut raw).map_err(|e| e.to_string())?;
         qtensor_from_ggml(self.dtype, &raw, self.dims.clone(), device).map_err(|e| e.to_string())
     }
@@ -273,149 +255,42 @@ fn dtype_of(code: u32) -> Result<GgmlDType, String> {
     })
 }
 
-/// A file that knows how many bytes it has left.
-struct Input {
-    reader: BufReader<File>,
-    left: u64,
-}
-
-impl Input {
-    fn claim(&mut self, bytes: u64) -> Result<(), String> {
-        match self.left.checked_sub(bytes) {
-            Some(left) => {
-                self.left = left;
-                Ok(())
-            }
-            None => Err(format!("the file ends early: {bytes} bytes expected, {} left", self.left)),
-        }
+/// One entry of the table of tensors; its offset still counts from the end of the header.
+fn tensor_info(input: &mut Input) -> Result<(String, TensorInfo), String> {
+    let name = input.text()?;
+    let rank = input.u32()?;
+    if rank == 0 || rank > MAX_DIMS {
+        return Err(format!(
+            "tensor `{name}` has {rank} dimensions, expected 1 to {MAX_DIMS}"
+        ));
     }
-
-    fn bytes<const N: usize>(&mut self) -> Result<[u8; N], String> {
-        self.claim(N as u64)?;
-        let mut out = [0; N];
-        self.reader.read_exact(&mut out).map_err(|e| e.to_string())?;
-        Ok(out)
+    let mut dims = Vec::new();
+    for _ in 0..rank {
+        dims.push(
+            usize::try_from(input.u64()?).map_err(|_| format!("tensor `{name}` is too large"))?,
+        );
     }
-
-    fn u32(&mut self) -> Result<u32, String> {
-        Ok(u32::from_le_bytes(self.bytes()?))
-    }
-
-    fn u64(&mut self) -> Result<u64, String> {
-        Ok(u64::from_le_bytes(self.bytes()?))
-    }
-
-    /// A count of things that take at least `each` bytes in the file.
-    fn count(&mut self, each: u64) -> Result<u64, String> {
-        let count = self.u64()?;
-        if count.checked_mul(each).is_none_or(|bytes| bytes > self.left) {
-            return Err(format!("a count of {count} cannot fit into the {} bytes left", self.left));
-        }
-        Ok(count)
-    }
-
-    fn text(&mut self) -> Result<String, String> {
-        let length = self.count(1)?;
-        self.claim(length)?;
-        let mut out = vec![0; length as usize];
-        self.reader.read_exact(&mut out).map_err(|e| e.to_string())?;
-        // the format asks for UTF-8; a stray byte in some label is no reason to refuse a model
-        Ok(String::from_utf8_lossy(&out).into_owned())
-    }
-
-    fn value(&mut self, kind: u32) -> Result<Meta, String> {
-        Ok(match kind {
-            8 => Meta::Text(self.text()?),
-            9 => {
-                let item = self.u32()?;
-                self.list(item)?
-            }
-            7 => Meta::Bool(self.bytes::<1>()? != [0]),
-            _ => self.number(kind)?,
-        })
-    }
-
-    fn number(&mut self, kind: u32) -> Result<Meta, String> {
-        Ok(match kind {
-            0 => Meta::Int(i64::from(self.bytes::<1>()?[0])),
-            1 => Meta::Int(i64::from(i8::from_le_bytes(self.bytes()?))),
-            2 => Meta::Int(i64::from(u16::from_le_bytes(self.bytes()?))),
-            3 => Meta::Int(i64::from(i16::from_le_bytes(self.bytes()?))),
-            4 => Meta::Int(i64::from(self.u32()?)),
-            5 => Meta::Int(i64::from(i32::from_le_bytes(self.bytes()?))),
-            6 => Meta::Float(f64::from(f32::from_le_bytes(self.bytes()?))),
-            10 => Meta::Int(i64::try_from(self.u64()?).map_err(|_| "a number beyond 2^63")?),
-            11 => Meta::Int(i64::from_le_bytes(self.bytes()?)),
-            12 => Meta::Float(f64::from_le_bytes(self.bytes()?)),
-            other => return Err(format!("unknown value type {other}")),
-        })
-    }
-
-    fn list(&mut self, item: u32) -> Result<Meta, String> {
-        match item {
-            8 => {
-                let count = self.count(8)?;
-                let mut out = Vec::new();
-                for _ in 0..count {
-                    out.push(self.text()?);
-                }
-                Ok(Meta::Texts(out))
-            }
-            7 => {
-                let count = self.count(1)?;
-                self.claim(count)?;
-                self.reader.seek_relative(count as i64).map_err(|e| e.to_string())?;
-                Ok(Meta::Skipped)
-            }
-            9 => {
-                // one level of nesting occurs nowhere in this program's families
-                Err("lists of lists are not supported".into())
-            }
-            _ => {
-                let count = self.count(1)?;
-                let mut out = Vec::new();
-                for _ in 0..count {
-                    out.push(match self.number(item)? {
-                        Meta::Int(v) => v as f32,
-                        Meta::Float(v) => v as f32,
-                        _ => return Err("a list of something else than numbers".into()),
-                    });
-                }
-                Ok(Meta::Numbers(out))
-            }
-        }
-    }
-
-    fn tensor(&mut self) -> Result<(String, TensorInfo), String> {
-        let name = self.text()?;
-        let rank = self.u32()?;
-        if rank == 0 || rank > MAX_DIMS {
-            return Err(format!("tensor `{name}` has {rank} dimensions, expected 1 to {MAX_DIMS}"));
-        }
-        let mut dims = Vec::new();
-        for _ in 0..rank {
-            dims.push(usize::try_from(self.u64()?).map_err(|_| format!("tensor `{name}` is too large"))?);
-        }
-        dims.reverse();
-        let dtype = dtype_of(self.u32()?).map_err(|e| format!("tensor `{name}`: {e}"))?;
-        let offset = self.u64()?;
-        let row = dims.last().copied().unwrap_or(0);
-        let elements = dims
-            .iter()
-            .try_fold(1usize, |all, dim| all.checked_mul(*dim))
-            .filter(|all| *all > 0 && row.is_multiple_of(dtype.block_size()))
-            .ok_or_else(|| format!("tensor `{name}` has the impossible shape {dims:?} for {dtype:?}"))?;
-        let bytes = (elements / dtype.block_size())
-            .checked_mul(dtype.type_size())
-            .ok_or_else(|| format!("tensor `{name}` is too large"))?;
-        Ok((
-            name,
-            TensorInfo {
-                dims,
-                dtype,
-                offset,
-                bytes,
-            },
-        ))
-    }
+    dims.reverse();
+    let dtype = dtype_of(input.u32()?).map_err(|e| format!("tensor `{name}`: {e}"))?;
+    let offset = input.u64()?;
+    let row = dims.last().copied().unwrap_or(0);
+    let elements = dims
+        .iter()
+        .try_fold(1usize, |all, dim| all.checked_mul(*dim))
+        .filter(|all| *all > 0 && row.is_multiple_of(dtype.block_size()))
+        .ok_or_else(|| {
+            format!("tensor `{name}` has the impossible shape {dims:?} for {dtype:?}")
+        })?;
+    let bytes = (elements / dtype.block_size())
+        .checked_mul(dtype.type_size())
+        .ok_or_else(|| format!("tensor `{name}` is too large"))?;
+    Ok((
+        name,
+        TensorInfo {
+            dims,
+            dtype,
+            offset,
+            bytes,
+        },
+    ))
 }

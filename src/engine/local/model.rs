@@ -104,7 +104,11 @@ impl Model {
         let last = self.weights.blocks.len() - 1;
         for (layer, block) in self.weights.blocks.iter().enumerate() {
             let h = rms_norm(&x, &block.attention_norm, eps)?;
-            let (q, k, v) = (block.q.forward(&h)?, block.k.forward(&h)?, block.v.forward(&h)?);
+            let (q, k, v) = (
+                block.q.forward(&h)?,
+                block.k.forward(&h)?,
+                block.v.forward(&h)?,
+            );
             let mut attended = match arena {
                 Arena::Host(arena) => arena.attend(layer, block, (&q, &k, &v), batch, &rotation)?,
                 Arena::Device(arena) => arena.attend(layer, block, (q, k, v), batch)?,
@@ -120,7 +124,11 @@ impl Model {
             x = self.mlp(block, x)?;
         }
         let x = rms_norm(&x, &self.weights.norm, eps)?;
-        self.weights.head.forward(&x)?.to_dtype(DType::F32).map(Some)
+        self.weights
+            .head
+            .forward(&x)?
+            .to_dtype(DType::F32)
+            .map(Some)
     }
 
     fn mlp(&self, block: &Block, x: Tensor) -> Result<Tensor> {

@@ -6,13 +6,14 @@ use super::checkpoint::{Checkpoint, hex, model_error, read_json, sha256_of};
 use super::config::Config;
 use super::engine::LocalEngine;
 use super::gguf::Header;
+use super::load::Source;
 use super::model::{Arena, Model};
 use super::pages::pages_for;
 use super::planner::Planner;
 use super::portable::DeviceArena;
 use super::safetensors::Shards;
 use super::tokenizer::Vocabulary;
-use super::weights::{Source, Weights};
+use super::weights::Weights;
 use super::{tokenizer_gguf, tokenizer_json};
 use crate::engine::contract::{Engine, EngineCard, EngineError, ModelCard};
 use candle_core::Device;
@@ -92,7 +93,10 @@ pub fn open(path: &Path, options: &Options) -> Result<Box<dyn Engine>, EngineErr
         .map_err(fail)?;
 
     let mut config = loaded.config;
-    config.context = config.context.min(options.max_context.unwrap_or(usize::MAX)).max(1);
+    config.context = config
+        .context
+        .min(options.max_context.unwrap_or(usize::MAX))
+        .max(1);
     let budget = options.cache_bytes.unwrap_or_else(default_cache_bytes);
     if budget < config.page_bytes() {
         return Err(fail(format!(
@@ -106,7 +110,8 @@ pub fn open(path: &Path, options: &Options) -> Result<Box<dyn Engine>, EngineErr
     let arena = match (&device, options.attention) {
         (Device::Cpu, AttentionPath::ByDevice) => Arena::Host(HostArena::new(&config, pages)),
         _ => Arena::Device(
-            DeviceArena::new(&config, pages, &device).map_err(|e| EngineError::Device(e.to_string()))?,
+            DeviceArena::new(&config, pages, &device)
+                .map_err(|e| EngineError::Device(e.to_string()))?,
         ),
     };
     let card = EngineCard {
@@ -123,7 +128,12 @@ pub fn open(path: &Path, options: &Options) -> Result<Box<dyn Engine>, EngineErr
             context: config.context,
         },
     };
-    let planner = Planner::new(pages as u32, config.context, config.vocab, options.prefill_rows);
+    let planner = Planner::new(
+        pages as u32,
+        config.context,
+        config.vocab,
+        options.prefill_rows,
+    );
     let model = Model::new(config, loaded.weights, device);
     Ok(Box::new(LocalEngine::new(
         card,
@@ -155,7 +165,8 @@ fn load(checkpoint: &Checkpoint, device: &Device) -> Result<Loaded, EngineError>
                 _ => Ok(Value::Null),
             };
             let fail = |message: String| model_error(folder, message);
-            let (config_json, tokenizer_path) = (json("config.json")?, folder.join("tokenizer.json"));
+            let (config_json, tokenizer_path) =
+                (json("config.json")?, folder.join("tokenizer.json"));
             let config = Config::from_hf(&config_json).map_err(fail)?;
             let tokenizer_config = optional("tokenizer_config.json")?;
             let template = folder_template(folder, &tokenizer_config)?;
@@ -165,9 +176,15 @@ fn load(checkpoint: &Checkpoint, device: &Device) -> Result<Loaded, EngineError>
                 token_form(&tokenizer_config["eos_token"]),
             )
             .map_err(EngineError::Template)?;
-            let others = [optional("generation_config.json")?, config_json, tokenizer_config];
-            let tokenizer_sha256 = sha256_of(std::slice::from_ref(&tokenizer_path)).map_err(fail)?;
-            let vocabulary = tokenizer_json::from_json(read_json(&tokenizer_path)?, &others).map_err(fail)?;
+            let others = [
+                optional("generation_config.json")?,
+                config_json,
+                tokenizer_config,
+            ];
+            let tokenizer_sha256 =
+                sha256_of(std::slice::from_ref(&tokenizer_path)).map_err(fail)?;
+            let vocabulary =
+                tokenizer_json::from_json(read_json(&tokenizer_path)?, &others).map_err(fail)?;
             let shards = Shards::open(weights).map_err(fail)?;
             let (dtype, parameters) = (shards.main_dtype().to_lowercase(), shards.parameters());
             let mut source = Source::Safetensors(shards);
@@ -189,8 +206,12 @@ fn load_gguf(path: &Path, device: &Device) -> Result<Loaded, String> {
     let config = Config::from_gguf(&header)?;
     let vocabulary = tokenizer_gguf::from_gguf(&header)?;
     let (bos, eos) = tokenizer_gguf::boundary_forms(&header);
-    let template = ChatTemplate::new(tokenizer_gguf::chat_template(&header).map(str::to_owned), bos, eos)
-        .map_err(|e| format!("chat template: {e}"))?;
+    let template = ChatTemplate::new(
+        tokenizer_gguf::chat_template(&header).map(str::to_owned),
+        bos,
+        eos,
+    )
+    .map_err(|e| format!("chat template: {e}"))?;
     let tokenizer_sha256 = gguf_tokenizer_sha256(&header);
     let (dtype, parameters) = (header.main_dtype(), header.parameters());
     let file = File::open(path).map_err(|e| e.to_string())?;
@@ -207,7 +228,10 @@ fn load_gguf(path: &Path, device: &Device) -> Result<Loaded, String> {
 
 /// Hash of everything in the metadata that the vocabulary is built from, in key order.
 fn gguf_tokenizer_sha256(header: &Header) -> String {
-    let mut entries: Vec<_> = header.metadata().filter(|(key, _)| key.starts_with("tokenizer.")).collect();
+    let mut entries: Vec<_> = header
+        .metadata()
+        .filter(|(key, _)| key.starts_with("tokenizer."))
+        .collect();
     entries.sort_by_key(|(key, _)| *key);
     let mut hash = Sha256::new();
     for (key, value) in entries {
@@ -229,9 +253,13 @@ fn folder_template(folder: &Path, tokenizer_config: &Value) -> Result<Option<Str
     let value = &tokenizer_config["chat_template"];
     let named = |name: &str| {
         let mut list = value.as_array().into_iter().flatten();
-        list.find(|t| t["name"] == name).and_then(|t| t["template"].as_str())
+        list.find(|t| t["name"] == name)
+            .and_then(|t| t["template"].as_str())
     };
-    Ok(value.as_str().or_else(|| named("default")).map(str::to_owned))
+    Ok(value
+        .as_str()
+        .or_else(|| named("default"))
+        .map(str::to_owned))
 }
 
 /// A token's written form: a text, or an object with one.
@@ -266,6 +294,12 @@ fn default_cache_bytes() -> usize {
     let total = info
         .lines()
         .find_map(|line| line.strip_prefix("MemTotal:"))
-        .and_then(|rest| rest.trim().trim_end_matches("kB").trim().parse::<usize>().ok());
+        .and_then(|rest| {
+            rest.trim()
+                .trim_end_matches("kB")
+                .trim()
+                .parse::<usize>()
+                .ok()
+        });
     total.map_or(MOST, |kib| (kib * 1024 / 4).min(MOST))
 }

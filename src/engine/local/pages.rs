@@ -134,6 +134,9 @@ mod tests {
 
     #[test]
     fn pages_are_counted_from_tokens() {
-        assert_eq!([pages_for(0), pages_for(1), pages_for(32), pages_for(33)], [0, 1, 1, 2]);
+        assert_eq!(
+            [pages_for(0), pages_for(1), pages_for(32), pages_for(33)],
+            [0, 1, 1, 2]
+        );
     }
 }

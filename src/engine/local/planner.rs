@@ -1,30 +1,25 @@
-//! Which rows the next step computes, and who gives way when pages are short.
+//! Which rows the next step computes.
 //!
 //! Sequences are kept in the order in which they were opened. A step takes the last token of every sequence
 //! that decodes, and prompts up to a budget of rows, so that workers keep streaming while another takes in a
-//! long text. When pages are short: idle sequences lose theirs first, then sequences that have none wait,
-//! then the youngest running worker loses its own. The organizer never does, and some pages are kept free
-//! for what it will join.
+//! long text. Where pages come from is decided in [`super::room`].
 
 use super::model::{Batch, Segment};
 use super::pages::{PAGE, PagePool, pages_for};
+use super::room::Room;
 use super::sequence::Sequence;
-use crate::engine::contract::{Priority, SeqId, SeqOp, Stop};
-use crate::engine::sampler::Key;
-
-/// At most this many pages are kept free for the organizer.
-const MOST_HEADROOM: usize = 1024 / PAGE;
+use crate::engine::contract::{Priority, SeqId, Stop};
 
 /// Sequences, pages, and the rules between them.
 #[derive(Debug)]
 pub struct Planner {
     /// All sequences, oldest first.
-    sequences: Vec<Sequence>,
-    pool: PagePool,
+    pub(super) sequences: Vec<Sequence>,
+    pub(super) pool: PagePool,
     /// Longest sequence in tokens.
     context: usize,
     /// Token ids below this exist.
-    vocab: usize,
+    pub(super) vocab: usize,
     /// Prompt rows in one step.
     budget: usize,
 }
@@ -55,15 +50,6 @@ pub struct Plan {
     pub prefilled: usize,
 }
 
-/// Answer to a wish for pages.
-enum Room {
-    Granted,
-    /// Not now.
-    Later,
-    /// Not as long as the others that hold pages rest.
-    Never,
-}
-
 impl Planner {
     /// A planner without sequences.
     #[must_use]
@@ -89,76 +75,8 @@ impl Planner {
         self.sequences.iter().find(|s| s.id == id)
     }
 
-    fn find(&mut self, id: SeqId) -> Option<&mut Sequence> {
+    pub(super) fn find(&mut self, id: SeqId) -> Option<&mut Sequence> {
         self.sequences.iter_mut().find(|s| s.id == id)
-    }
-
-    /// Apply one operation. Unknown sequences are ignored. Returns why the sequence must stop, if it must.
-    pub fn apply(&mut self, op: SeqOp) -> Option<(SeqId, Stop)> {
-        match op {
-            SeqOp::Open {
-                seq,
-                key,
-                sampling,
-                priority,
-                prefix,
-            } => {
-                if self.get(seq).is_some() {
-                    return Some((seq, Stop::Failed(format!("{seq} is open already"))));
-                }
-                let parent = prefix.and_then(|(id, len)| self.get(id).map(|p| (p, len.min(p.tokens.len()))));
-                let opened = Sequence {
-                    id: seq,
-                    key: Key::new(&key),
-                    sampling,
-                    priority,
-                    epoch: Default::default(),
-                    running: false,
-                    tokens: parent.map_or_else(Vec::new, |(p, len)| p.tokens[..len].to_vec()),
-                    decoded: parent.map_or_else(Vec::new, |(p, len)| p.decoded[..len].to_vec()),
-                    computed: 0,
-                    pages: Vec::new(),
-                    parent: parent.map(|(p, len)| (p.id, len)),
-                    evicted: false,
-                };
-                self.sequences.push(opened);
-            }
-            SeqOp::Append { seq, tokens, decoded } => {
-                let vocab = self.vocab;
-                let sequence = self.find(seq)?;
-                if let Some(bad) = tokens.iter().find(|t| **t as usize >= vocab) {
-                    sequence.running = false;
-                    return Some((seq, Stop::Failed(format!("token {bad} is not in the vocabulary of {vocab}"))));
-                }
-                sequence.append(&tokens, decoded);
-            }
-            SeqOp::Cut { seq, len, epoch } => {
-                let pool = &mut self.pool;
-                if let Some(sequence) = self.sequences.iter_mut().find(|s| s.id == seq) {
-                    sequence.cut(len, pool);
-                    sequence.epoch = epoch;
-                }
-                for child in &mut self.sequences {
-                    if let Some((parent, shared)) = &mut child.parent
-                        && *parent == seq
-                    {
-                        *shared = (*shared).min(len);
-                    }
-                }
-            }
-            SeqOp::Run(seq) => self.find(seq)?.running = true,
-            SeqOp::Hold(seq) => self.find(seq)?.running = false,
-            SeqOp::Sample(seq, sampling) => self.find(seq)?.sampling = sampling,
-            SeqOp::Close(seq) => {
-                if let Some(at) = self.sequences.iter().position(|s| s.id == seq) {
-                    self.sequences.remove(at).evict(&mut self.pool);
-                }
-                for child in &mut self.sequences {
-                    child.parent = child.parent.filter(|(parent, _)| *parent != seq);
-                }
-            }
-        }
-        None
     }
 
     /// Decide what the next step computes and hand out pages for it.
@@ -175,13 +93,15 @@ impl Planner {
             if self.parent_is_at_it(at, &plan) {
                 continue;
             }
-            let newcomer = self.sequences[at].pages.len() < pages_for(self.sequences[at].computed + 1);
+            let newcomer =
+                self.sequences[at].pages.len() < pages_for(self.sequences[at].computed + 1);
             let newcomer = newcomer && self.sequences[at].pending() > 1;
             let (first, rows) = self.rows(at, budget);
             if rows == 0 {
                 continue;
             }
-            let room = if blocked && newcomer && self.sequences[at].priority != Priority::Organizer {
+            let room = if blocked && newcomer && self.sequences[at].priority != Priority::Organizer
+            {
                 Room::Later
             } else {
                 self.make_room(at, newcomer, &plan)
@@ -260,7 +180,11 @@ impl Planner {
             return;
         }
         if sequence.tokens.is_empty() {
-            self.stop(at, Stop::Failed("an empty sequence has nothing to go on from".into()), plan);
+            self.stop(
+                at,
+                Stop::Failed("an empty sequence has nothing to go on from".into()),
+                plan,
+            );
         } else if sequence.tokens.len() >= self.context {
             self.stop(at, Stop::ContextFull, plan);
         }
@@ -270,9 +194,14 @@ impl Planner {
     fn is_due(&self, at: usize) -> bool {
         let sequence = &self.sequences[at];
         let wanted = || {
-            self.sequences
-                .iter()
-                .any(|s| s.running && s.parent.is_some_and(|(id, _)| id == sequence.id) && s.computed < PAGE)
+            (0..self.sequences.len()).any(|child| {
+                let (running, computed) = (
+                    self.sequences[child].running,
+                    self.sequences[child].computed,
+                );
+                let shareable = self.shareable(child);
+                running && shareable.is_some_and(|(parent, most)| parent == at && most > computed)
+            })
         };
         sequence.running
             || sequence.priority == Priority::Template
@@ -322,86 +251,20 @@ impl Planner {
             sequence.computed = last;
         }
         // what others hold may not be written
-        if sequence.pages.get(sequence.computed / PAGE).is_some_and(|page| pool.is_shared(*page)) {
+        if sequence
+            .pages
+            .get(sequence.computed / PAGE)
+            .is_some_and(|page| pool.is_shared(*page))
+        {
             sequence.forget_from(sequence.computed, pool);
         }
         let pending = sequence.pending();
-        let rows = if sequence.is_decoding() { 1 } else { pending.min(budget) };
-        (sequence.computed, rows)
-    }
-
-    fn headroom(&self) -> usize {
-        let organized = self.sequences.iter().any(|s| s.priority == Priority::Organizer);
-        if organized {
-            (self.pool.total() / 8).min(MOST_HEADROOM)
+        let rows = if sequence.is_decoding() {
+            1
         } else {
-            0
-        }
-    }
-
-    /// Give a sequence the pages for all its tokens.
-    fn make_room(&mut self, at: usize, newcomer: bool, plan: &Plan) -> Room {
-        let need = pages_for(self.sequences[at].tokens.len()).saturating_sub(self.sequences[at].pages.len());
-        let keep = match self.sequences[at].priority {
-            Priority::Organizer => 0,
-            Priority::Worker | Priority::Template => self.headroom(),
+            pending.min(budget)
         };
-        while need > 0 && self.pool.free() < need + keep {
-            let victim = self
-                .idle_victim(at, plan)
-                .or_else(|| self.running_victim(at, newcomer, plan));
-            match victim {
-                Some(victim) => self.sequences[victim].evict(&mut self.pool),
-                None if self.others_run(at) => return Room::Later,
-                None => return Room::Never,
-            }
-        }
-        for _ in 0..need {
-            match self.pool.take() {
-                Some(page) => self.sequences[at].pages.push(page),
-                None => return Room::Later,
-            }
-        }
-        self.sequences[at].evicted = false;
-        Room::Granted
-    }
-
-    /// Whether somebody else who holds pages goes on, so that pages may come free.
-    fn others_run(&self, at: usize) -> bool {
-        let mut others = self.sequences.iter().enumerate().filter(|(other, _)| *other != at);
-        others.any(|(_, s)| s.running && !s.pages.is_empty())
-    }
-
-    /// A resting sequence to take pages from: one whose pages nobody shares if there is one, workers before
-    /// templates, the youngest first.
-    fn idle_victim(&self, at: usize, plan: &Plan) -> Option<usize> {
-        let idle = (0..self.sequences.len()).filter(|other| {
-            let s = &self.sequences[*other];
-            *other != at && !s.running && s.priority != Priority::Organizer && self.may_lose(s, plan)
-        });
-        idle.max_by_key(|other| {
-            let s = &self.sequences[*other];
-            let gains = s.pages.iter().any(|page| !self.pool.is_shared(*page));
-            (gains, s.priority == Priority::Worker, *other)
-        })
-    }
-
-    /// The youngest running worker, if `at` may take its pages: the organizer may; a worker only what younger
-    /// ones hold, and not before it has pages itself.
-    fn running_victim(&self, at: usize, newcomer: bool, plan: &Plan) -> Option<usize> {
-        let youngest = (0..self.sequences.len()).rev().find(|other| {
-            let s = &self.sequences[*other];
-            *other != at && s.running && s.priority == Priority::Worker && self.may_lose(s, plan)
-        })?;
-        match self.sequences[at].priority {
-            Priority::Organizer => Some(youngest),
-            Priority::Worker if !newcomer && youngest > at => Some(youngest),
-            Priority::Worker | Priority::Template => None,
-        }
-    }
-
-    fn may_lose(&self, sequence: &Sequence, plan: &Plan) -> bool {
-        !sequence.pages.is_empty() && plan.shares.iter().all(|share| share.seq != sequence.id)
+        (sequence.computed, rows)
     }
 
     /// Lay the shares out as a batch: single rows first, so that they can be attended together.

@@ -3,9 +3,10 @@
 //! Pages are gathered into one padded tensor per group of sequences and multiplied under a mask. It is the
 //! reference for devices without a kernel of their own; on the CPU [`super::attention`] is faster.
 
-use super::config::{Config, RopeLayout};
+use super::config::Config;
 use super::model::{Batch, Rotation, Segment};
 use super::pages::PAGE;
+use super::rope::RopeLayout;
 use super::weights::Block;
 use candle_core::{DType, Device, Result, Tensor};
 use candle_nn::ops::{rms_norm, softmax_last_dim};
@@ -100,7 +101,11 @@ impl DeviceArena {
 
     fn group(&self, segments: &[Segment]) -> Result<Group> {
         let rows_each = segments[0].rows.len();
-        let length = segments.iter().map(|s| s.start + rows_each).max().unwrap_or(0);
+        let length = segments
+            .iter()
+            .map(|s| s.start + rows_each)
+            .max()
+            .unwrap_or(0);
         let per_head = self.heads / self.kv_heads;
         let mut slots = Vec::with_capacity(segments.len() * length);
         let mut mask = Vec::with_capacity(segments.len() * per_head * rows_each * length);
@@ -111,7 +116,9 @@ impl DeviceArena {
             for _ in 0..per_head {
                 for row in 0..rows_each {
                     let visible = segment.start + row;
-                    mask.extend((0..length).map(|p| if p <= visible { 0.0 } else { f32::NEG_INFINITY }));
+                    mask.extend(
+                        (0..length).map(|p| if p <= visible { 0.0 } else { f32::NEG_INFINITY }),
+                    );
                 }
             }
         }
@@ -121,7 +128,11 @@ impl DeviceArena {
             rows_each,
             length,
             slots: Tensor::new(slots, &self.device)?,
-            mask: Tensor::from_vec(mask, (segments.len(), 1, per_head * rows_each, length), &self.device)?,
+            mask: Tensor::from_vec(
+                mask,
+                (segments.len(), 1, per_head * rows_each, length),
+                &self.device,
+            )?,
         })
     }
 
@@ -154,7 +165,13 @@ impl DeviceArena {
     }
 
     /// Norm and rotate heads: `[rows, heads * head_dim]` in and out.
-    fn prepare(&self, x: &Tensor, heads: usize, norm: Option<&Tensor>, step: &Step) -> Result<Tensor> {
+    fn prepare(
+        &self,
+        x: &Tensor,
+        heads: usize,
+        norm: Option<&Tensor>,
+        step: &Step,
+    ) -> Result<Tensor> {
         let rows = x.dim(0)?;
         let mut x = x.reshape((rows, heads, 1, self.head_dim))?;
         if let Some(weight) = norm {
@@ -167,7 +184,13 @@ impl DeviceArena {
         x.reshape((rows, heads * self.head_dim))
     }
 
-    fn attend_group(&self, g: &Group, q: &Tensor, keys: &Tensor, values: &Tensor) -> Result<Tensor> {
+    fn attend_group(
+        &self,
+        g: &Group,
+        q: &Tensor,
+        keys: &Tensor,
+        values: &Tensor,
+    ) -> Result<Tensor> {
         let (n, dim, kv) = (g.sequences, self.head_dim, self.kv_heads);
         let per_head = self.heads / kv;
         let rows = n * g.rows_each;
@@ -177,7 +200,11 @@ impl DeviceArena {
             .reshape((n, g.rows_each, kv, per_head, dim))?
             .permute((0, 2, 3, 1, 4))?
             .reshape((n, kv, per_head * g.rows_each, dim))?;
-        let gather = |arena: &Tensor| arena.index_select(&g.slots, 0)?.reshape((n, g.length, kv, dim));
+        let gather = |arena: &Tensor| {
+            arena
+                .index_select(&g.slots, 0)?
+                .reshape((n, g.length, kv, dim))
+        };
         let keys = gather(keys)?.permute((0, 2, 3, 1))?.contiguous()?;
         let values = gather(values)?.transpose(1, 2)?.contiguous()?;
         let scores = (q.contiguous()?.matmul(&keys)? * (1.0 / (dim as f64).sqrt()))?;

@@ -77,8 +77,10 @@ impl Shards {
             if name == "__metadata__" {
                 continue;
             }
-            let raw: RawEntry = serde_json::from_value(value).map_err(|e| format!("tensor `{name}`: {e}"))?;
-            let entry = check(raw, index, data, length).map_err(|e| format!("tensor `{name}`: {e}"))?;
+            let raw: RawEntry =
+                serde_json::from_value(value).map_err(|e| format!("tensor `{name}`: {e}"))?;
+            let entry =
+                check(raw, index, data, length).map_err(|e| format!("tensor `{name}`: {e}"))?;
             if self.entries.insert(name.clone(), entry).is_some() {
                 return Err(format!("tensor `{name}` occurs twice"));
             }
@@ -124,7 +126,8 @@ impl Shards {
             .ok_or_else(|| format!("tensor `{name}` is missing"))?;
         let file = &mut self.files[entry.file];
         let mut raw = vec![0; entry.bytes];
-        file.seek(SeekFrom::Start(entry.offset)).map_err(|e| e.to_string())?;
+        file.seek(SeekFrom::Start(entry.offset))
+            .map_err(|e| e.to_string())?;
         file.read_exact(&mut raw).map_err(|e| e.to_string())?;
         Tensor::from_raw_buffer(&raw, entry.dtype, &entry.dims, device).map_err(|e| e.to_string())
     }
@@ -144,7 +147,10 @@ fn check(raw: RawEntry, file: usize, data: u64, length: u64) -> Result<Entry, St
         .ok_or_else(|| format!("impossible shape {:?}", raw.shape))?;
     let (begin, end) = raw.data_offsets;
     if end.checked_sub(begin) != Some(expected as u64) {
-        return Err(format!("bytes {begin}..{end} do not fit shape {:?}", raw.shape));
+        return Err(format!(
+            "bytes {begin}..{end} do not fit shape {:?}",
+            raw.shape
+        ));
     }
     let offset = data.checked_add(begin).filter(|start| {
         start

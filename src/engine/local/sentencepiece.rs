@@ -118,7 +118,13 @@ impl SentencePiece {
 
     fn spell(&self, text: &str, out: &mut Vec<TokenId>) -> Result<(), u8> {
         for byte in text.bytes() {
-            out.push(self.bytes.get(usize::from(byte)).copied().flatten().ok_or(byte)?);
+            out.push(
+                self.bytes
+                    .get(usize::from(byte))
+                    .copied()
+                    .flatten()
+                    .ok_or(byte)?,
+            );
         }
         Ok(())
     }

@@ -101,6 +101,8 @@ impl Sequence {
     /// Tokens it decoded so far.
     pub fn decoded_tokens(&self) -> impl Iterator<Item = TokenId> + '_ {
         let pairs = self.tokens.iter().zip(&self.decoded);
-        pairs.filter(|(_, decoded)| **decoded).map(|(token, _)| *token)
+        pairs
+            .filter(|(_, decoded)| **decoded)
+            .map(|(token, _)| *token)
     }
 }

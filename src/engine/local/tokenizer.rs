@@ -114,13 +114,17 @@ impl Vocabulary {
                     .map_err(|byte| format!("no token stands for byte 0x{byte:02x}"))?,
             ),
             Encoder::Pipeline(pipeline) => {
-                let encoding = pipeline.encode_fast(text, false).map_err(|e| e.to_string())?;
+                let encoding = pipeline
+                    .encode_fast(text, false)
+                    .map_err(|e| e.to_string())?;
                 let ids = encoding.get_ids();
                 let bytes: Vec<u8> = ids.iter().flat_map(|id| self.bytes(*id)).copied().collect();
                 if bytes != text.as_bytes() && bytes != normalized(pipeline, text) {
                     // an encoder that lacks a byte leaves it out in silence
                     let shown: String = text.chars().take(40).collect();
-                    return Err(format!("the vocabulary has no tokens for some of {shown:?}"));
+                    return Err(format!(
+                        "the vocabulary has no tokens for some of {shown:?}"
+                    ));
                 }
                 out.extend_from_slice(ids);
             }
@@ -147,9 +151,10 @@ fn normalized(pipeline: &tokenizers::Tokenizer, text: &str) -> Vec<u8> {
     use tokenizers::{NormalizedString, Normalizer};
     let mut string = NormalizedString::from(text);
     match pipeline.get_normalizer() {
-        Some(normalizer) if normalizer.normalize(&mut string).is_ok() => {
-            string.get().replace(super::sentencepiece::SPACE, " ").into_bytes()
-        }
+        Some(normalizer) if normalizer.normalize(&mut string).is_ok() => string
+            .get()
+            .replace(super::sentencepiece::SPACE, " ")
+            .into_bytes(),
         _ => Vec::new(),
     }
 }
@@ -184,7 +189,9 @@ impl Matcher {
             let rest = &text[at..];
             let guarded = guard.is_some_and(|g| rest[c.len_utf8()..].starts_with(g));
             let forms = self.by_first.get(&c).filter(|_| !guarded);
-            let Some((form, id)) = forms.and_then(|f| f.iter().find(|(form, _)| rest.starts_with(form))) else {
+            let Some((form, id)) =
+                forms.and_then(|f| f.iter().find(|(form, _)| rest.starts_with(form)))
+            else {
                 continue;
             };
             if begun < at {
@@ -250,7 +257,10 @@ mod tests {
 
     #[test]
     fn the_byte_table_covers_every_byte_once() {
-        let mut seen: Vec<u8> = (0..0x200).filter_map(char::from_u32).filter_map(byte_of).collect();
+        let mut seen: Vec<u8> = (0..0x200)
+            .filter_map(char::from_u32)
+            .filter_map(byte_of)
+            .collect();
         seen.sort_unstable();
         assert_eq!(seen, (0..=255).collect::<Vec<u8>>());
         assert_eq!(byte_of('Ġ'), Some(b' '));
@@ -270,7 +280,12 @@ mod tests {
         let matcher = Matcher::new(forms.into());
         assert_eq!(
             matcher.split("y<a>b<a>x", None),
-            [Piece::Text("y"), Piece::Token(2), Piece::Token(1), Piece::Token(3)]
+            [
+                Piece::Text("y"),
+                Piece::Token(2),
+                Piece::Token(1),
+                Piece::Token(3)
+            ]
         );
         assert_eq!(matcher.split("<!a>x!", Some('!')), [Piece::Text("<!a>x!")]);
     }

@@ -3,14 +3,19 @@
 //! Kinds `gpt2` (byte-level BPE; how text is pre-split depends on `tokenizer.ggml.pre`) and `llama`
 //! (SentencePiece).
 
-use super::gguf::{Header, Meta};
+use super::gguf::Header;
+use super::metadata::Meta;
 use super::sentencepiece::{SPACE, SentencePiece};
 use super::tokenizer::{Encoder, Parts, TURN_ENDS, Vocabulary, byte_fallback, byte_level_bytes};
 use crate::engine::contract::TokenId;
 use std::collections::{HashMap, HashSet};
 use tokenizers::models::bpe::BPE;
 use tokenizers::pre_tokenizers::{
-    PreTokenizerWrapper, byte_level::ByteLevel, digits::Digits, sequence::Sequence, split::{Split, SplitPattern},
+    PreTokenizerWrapper,
+    byte_level::ByteLevel,
+    digits::Digits,
+    sequence::Sequence,
+    split::{Split, SplitPattern},
 };
 use tokenizers::tokenizer::SplitDelimiterBehavior;
 
@@ -49,17 +54,29 @@ pub fn from_gguf(header: &Header) -> Result<Vocabulary, String> {
             sentencepiece(header, tokens, &is_control)?,
             header.flag("tokenizer.ggml.add_space_prefix", true),
         ),
-        other => return Err(format!("tokenizer kind `{other}` is not supported; supported are gpt2 and llama")),
+        other => {
+            return Err(format!(
+                "tokenizer kind `{other}` is not supported; supported are gpt2 and llama"
+            ));
+        }
     };
-    let bytes = tokens.iter().enumerate().map(|(id, form)| match (types[id], kind) {
-        (USER_DEFINED, _) => form.replace(if kind == "llama" { SPACE } else { '\0' }, " ").into_bytes(),
-        (_, "gpt2") => byte_level_bytes(form),
-        _ => match byte_fallback(form) {
-            Some(byte) => vec![byte],
-            None => form.replace(SPACE, " ").into_bytes(),
-        },
-    });
-    let bos = header.count("tokenizer.ggml.bos_token_id").ok().map(|id| id as TokenId);
+    let bytes = tokens
+        .iter()
+        .enumerate()
+        .map(|(id, form)| match (types[id], kind) {
+            (USER_DEFINED, _) => form
+                .replace(if kind == "llama" { SPACE } else { '\0' }, " ")
+                .into_bytes(),
+            (_, "gpt2") => byte_level_bytes(form),
+            _ => match byte_fallback(form) {
+                Some(byte) => vec![byte],
+                None => form.replace(SPACE, " ").into_bytes(),
+            },
+        });
+    let bos = header
+        .count("tokenizer.ggml.bos_token_id")
+        .ok()
+        .map(|id| id as TokenId);
     let wants_bos = header.flag("tokenizer.ggml.add_bos_token", kind == "llama");
     Ok(Vocabulary::new(Parts {
         encoder,
@@ -84,8 +101,12 @@ fn types(header: &Header, count: usize) -> Result<Vec<i64>, String> {
 }
 
 fn ends(header: &Header, control: &HashMap<String, TokenId>) -> HashSet<TokenId> {
-    let keys = ["eos", "eot", "eom"].map(|name| header.count(&format!("tokenizer.ggml.{name}_token_id")));
-    let named = TURN_ENDS.iter().filter_map(|form| control.get(*form)).copied();
+    let keys =
+        ["eos", "eot", "eom"].map(|name| header.count(&format!("tokenizer.ggml.{name}_token_id")));
+    let named = TURN_ENDS
+        .iter()
+        .filter_map(|form| control.get(*form))
+        .copied();
     keys.into_iter()
         .flatten()
         .filter_map(|id| TokenId::try_from(id).ok())
@@ -93,14 +114,20 @@ fn ends(header: &Header, control: &HashMap<String, TokenId>) -> HashSet<TokenId>
         .collect()
 }
 
-fn byte_level(header: &Header, tokens: &[String], control: &HashMap<String, TokenId>) -> Result<Encoder, String> {
+fn byte_level(
+    header: &Header,
+    tokens: &[String],
+    control: &HashMap<String, TokenId>,
+) -> Result<Encoder, String> {
     let pre = header.text("tokenizer.ggml.pre").unwrap_or("default");
     let (splitter, whole_words) = pre_tokenizer(pre)?;
     let merges = header
         .texts("tokenizer.ggml.merges")?
         .iter()
         .map(|merge| {
-            let pair = merge.split_once(' ').ok_or_else(|| format!("merge {merge:?} is no pair"))?;
+            let pair = merge
+                .split_once(' ')
+                .ok_or_else(|| format!("merge {merge:?} is no pair"))?;
             Ok((pair.0.to_owned(), pair.1.to_owned()))
         })
         .collect::<Result<Vec<_>, String>>()?;
@@ -125,14 +152,22 @@ fn pre_tokenizer(name: &str) -> Result<(PreTokenizerWrapper, bool), String> {
     let gpt2 = || ByteLevel::new(false, false, true).into();
     let regex = |pattern: &str| -> Result<PreTokenizerWrapper, String> {
         let pattern = SplitPattern::Regex(pattern.to_owned());
-        let split = Split::new(pattern, SplitDelimiterBehavior::Isolated, false).map_err(|e| e.to_string())?;
-        Ok(Sequence::new(vec![split.into(), ByteLevel::new(false, false, false).into()]).into())
+        let split = Split::new(pattern, SplitDelimiterBehavior::Isolated, false)
+            .map_err(|e| e.to_string())?;
+        Ok(Sequence::new(vec![
+            split.into(),
+            ByteLevel::new(false, false, false).into(),
+        ])
+        .into())
     };
     Ok(match name {
         "llama-bpe" | "llama3" | "llama-v3" => (regex(LLAMA3)?, true),
         "smaug-bpe" => (regex(LLAMA3)?, false),
         "qwen2" | "deepseek-r1-qwen" => (regex(QWEN2)?, false),
-        "smollm" => (Sequence::new(vec![Digits::new(true).into(), gpt2()]).into(), false),
+        "smollm" => (
+            Sequence::new(vec![Digits::new(true).into(), gpt2()]).into(),
+            false,
+        ),
         "default" | "gpt-2" | "gpt2" => (gpt2(), false),
         other => {
             return Err(format!(
@@ -142,10 +177,18 @@ fn pre_tokenizer(name: &str) -> Result<(PreTokenizerWrapper, bool), String> {
     })
 }
 
-fn sentencepiece(header: &Header, tokens: &[String], is_control: &dyn Fn(usize) -> bool) -> Result<Encoder, String> {
+fn sentencepiece(
+    header: &Header,
+    tokens: &[String],
+    is_control: &dyn Fn(usize) -> bool,
+) -> Result<Encoder, String> {
     let scores = header.numbers("tokenizer.ggml.scores")?;
     if scores.len() != tokens.len() {
-        return Err(format!("{} scores for {} tokens", scores.len(), tokens.len()));
+        return Err(format!(
+            "{} scores for {} tokens",
+            scores.len(),
+            tokens.len()
+        ));
     }
     let mut bytes = vec![None; 256];
     let mut pieces = HashMap::new();
@@ -172,8 +215,13 @@ pub fn chat_template(header: &Header) -> Option<&str> {
 #[must_use]
 pub fn boundary_forms(header: &Header) -> (String, String) {
     let form = |name: &str| {
-        let id = header.count(&format!("tokenizer.ggml.{name}_token_id")).ok()?;
+        let id = header
+            .count(&format!("tokenizer.ggml.{name}_token_id"))
+            .ok()?;
         header.texts("tokenizer.ggml.tokens").ok()?.get(id).cloned()
     };
-    (form("bos").unwrap_or_default(), form("eos").unwrap_or_default())
+    (
+        form("bos").unwrap_or_default(),
+        form("eos").unwrap_or_default(),
+    )
 }

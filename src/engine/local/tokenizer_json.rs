@@ -17,11 +17,17 @@ const MAX_ID: u64 = 1 << 22;
 /// # Errors
 /// A sentence that says what is wrong or unsupported.
 pub fn from_json(mut json: Value, others: &[Value]) -> Result<Vocabulary, String> {
-    let kind = json.pointer("/model/type").and_then(Value::as_str).unwrap_or("BPE");
+    let kind = json
+        .pointer("/model/type")
+        .and_then(Value::as_str)
+        .unwrap_or("BPE");
     if kind != "BPE" {
-        return Err(format!("tokenizer.json: model `{kind}` is not supported, expected BPE"));
+        return Err(format!(
+            "tokenizer.json: model `{kind}` is not supported, expected BPE"
+        ));
     }
-    let byte_level = mentions(&json["pre_tokenizer"], "ByteLevel") || mentions(&json["decoder"], "ByteLevel");
+    let byte_level =
+        mentions(&json["pre_tokenizer"], "ByteLevel") || mentions(&json["decoder"], "ByteLevel");
     let (mut control, mut literal) = (HashMap::new(), HashMap::new());
     for token in json["added_tokens"].as_array().into_iter().flatten() {
         let (Some(form), Some(id)) = (token["content"].as_str(), token["id"].as_u64()) else {
@@ -50,7 +56,10 @@ pub fn from_json(mut json: Value, others: &[Value]) -> Result<Vocabulary, String
         bytes[id] = value;
     };
     for (form, id) in vocab.iter() {
-        let id = checked(id.as_u64().ok_or_else(|| format!("tokenizer.json: token {form:?} has no id"))?)?;
+        let id = checked(
+            id.as_u64()
+                .ok_or_else(|| format!("tokenizer.json: token {form:?} has no id"))?,
+        )?;
         place(
             id,
             match (byte_level, byte_fallback(form)) {
@@ -70,8 +79,8 @@ pub fn from_json(mut json: Value, others: &[Value]) -> Result<Vocabulary, String
     let mut leading_space = without_leading_space(&mut json["normalizer"]);
     leading_space |= without_leading_space(&mut json["pre_tokenizer"]);
     let text = json.to_string();
-    let pipeline =
-        tokenizers::Tokenizer::from_bytes(text.as_bytes()).map_err(|e| format!("tokenizer.json: {e}"))?;
+    let pipeline = tokenizers::Tokenizer::from_bytes(text.as_bytes())
+        .map_err(|e| format!("tokenizer.json: {e}"))?;
     Ok(Vocabulary::new(Parts {
         encoder: Encoder::Pipeline(Box::new(pipeline)),
         bytes,
@@ -95,7 +104,8 @@ fn checked(id: u64) -> Result<TokenId, String> {
 fn mentions(value: &Value, kind: &str) -> bool {
     match value {
         Value::Object(map) => {
-            map.get("type").and_then(Value::as_str) == Some(kind) || map.values().any(|v| mentions(v, kind))
+            map.get("type").and_then(Value::as_str) == Some(kind)
+                || map.values().any(|v| mentions(v, kind))
         }
         Value::Array(items) => items.iter().any(|v| mentions(v, kind)),
         _ => false,
@@ -156,7 +166,11 @@ fn end_tokens(
     literal: &HashMap<String, TokenId>,
     others: &[Value],
 ) -> HashSet<TokenId> {
-    let mut ends: HashSet<TokenId> = TURN_ENDS.iter().filter_map(|form| control.get(*form)).copied().collect();
+    let mut ends: HashSet<TokenId> = TURN_ENDS
+        .iter()
+        .filter_map(|form| control.get(*form))
+        .copied()
+        .collect();
     let mut add = |id: &Value| ends.extend(id.as_u64().and_then(|id| TokenId::try_from(id).ok()));
     for other in others {
         match &other["eos_token_id"] {
@@ -165,7 +179,9 @@ fn end_tokens(
         }
     }
     for other in others {
-        let form = other["eos_token"].as_str().or_else(|| other["eos_token"]["content"].as_str());
+        let form = other["eos_token"]
+            .as_str()
+            .or_else(|| other["eos_token"]["content"].as_str());
         ends.extend(form.and_then(|form| control.get(form).or_else(|| literal.get(form))));
     }
     ends
@@ -216,7 +232,11 @@ mod tests {
 
     #[test]
     fn end_tokens_come_from_every_file_that_names_some() {
-        let others = [json!({"eos_token_id": [1, 2]}), json!({"eos_token_id": 0}), json!({"eos_token": {"content": "<think>"}})];
+        let others = [
+            json!({"eos_token_id": [1, 2]}),
+            json!({"eos_token_id": 0}),
+            json!({"eos_token": {"content": "<think>"}}),
+        ];
         let vocabulary = from_json(byte_level(), &others).expect("it builds");
         assert!([0, 1, 2, 5, 6].iter().all(|id| vocabulary.is_eos(*id)));
         assert!(!vocabulary.is_eos(3));
@@ -239,7 +259,10 @@ mod tests {
         });
         let vocabulary = from_json(json, &[]).expect("it builds");
         assert_eq!(vocabulary.encode("a aé"), Ok(vec![2, 3, 4, 5]));
-        assert_eq!([vocabulary.bytes(3), vocabulary.bytes(4)], [b" a".as_slice(), &[0xc3]]);
+        assert_eq!(
+            [vocabulary.bytes(3), vocabulary.bytes(4)],
+            [b" a".as_slice(), &[0xc3]]
+        );
         assert!(vocabulary.leading_space);
         assert_eq!(vocabulary.bos, Some(0));
     }
