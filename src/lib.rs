@@ -17,3 +17,4 @@ pub mod live;
 pub mod org;
 pub mod protocol;
 pub mod record;
+pub mod tui;
