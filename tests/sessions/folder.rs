@@ -129,17 +129,23 @@ fn names_sort_by_time_and_tell_sessions_apart() {
 }
 
 #[test]
-fn a_session_that_went_on_after_its_end_has_not_ended() {
+fn a_session_that_goes_on_after_its_end_has_not_ended() {
     let (_folder, path) = scratch("on.jsonl");
-    let mut maker = make(Vec::new(), "on", Spec::small());
-    maker.next_step();
-    let (mut bytes, ..) = maker.finish(RunEnd::Interrupted);
-    let events = bytes.iter().filter(|b| **b == b'\n').count() - 1;
-    bytes.extend_from_slice(
-        format!("{{\"seq\":{events},\"us\":9000000,\"step\":99,\"kind\":\"resume\",\"thread\":\"organizer\",\"by\":\"system\"}}\n")
-            .as_bytes(),
-    );
+    let (bytes, ..) = make(Vec::new(), "on", Spec::small()).finish(RunEnd::Interrupted);
+    let n = bytes.iter().filter(|b| **b == b'\n').count() - 1;
     std::fs::write(&path, &bytes).unwrap();
+    assert_eq!(summary(&path).unwrap().end, Some(RunEnd::Interrupted));
+
+    let more = format!(
+        r#"{{"seq":{n},"us":9000000,"step":98,"kind":"command","do":"continue","by":"human"}}
+{{"seq":{},"us":9000000,"step":98,"kind":"effect","result":"done","by":"system","cause":{n}}}
+{{"seq":{},"us":9000000,"step":99,"kind":"resume","thread":"organizer","by":"system"}}
+"#,
+        n + 1,
+        n + 2
+    );
+    std::fs::write(&path, [bytes.as_slice(), more.as_bytes()].concat()).unwrap();
     let summary = summary(&path).unwrap();
     assert_eq!(summary.step.0, 99);
+    assert_eq!(summary.end, None);
 }

@@ -2,9 +2,11 @@
 
 use crate::synthetic::{Spec, header, session};
 use crate::{line_starts, scratch};
-use orgtop::org::{Body, Event, Organization, RunEnd, Seq, ThreadId};
+use orgtop::org::{
+    Author, Body, BranchId, Event, Organization, RunEnd, Seq, Step, TextBytes, ThreadId,
+};
 use orgtop::record::{
-    Health, Origin, RecordError, Recorder, RecorderStatus, SessionFile, recover, restore,
+    Coalescer, Health, Origin, RecordError, Recorder, RecorderStatus, SessionFile, restore, text_in,
 };
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -155,19 +157,44 @@ fn another_file_in_its_place_is_not_touched_and_a_banner_says_so() {
 }
 
 #[test]
-fn a_full_disk_is_told_and_nothing_is_lost_silently() {
-    // A device that is always full.
-    let full = Path::new("/dev/full");
-    if !full.exists() {
-        return;
+fn text_that_drives_terminals_or_is_no_text_comes_back_byte_by_byte() {
+    let hostile: &[u8] =
+        b"\x1b]52;c;aGk=\x07\x1b[2J\x1bc\x9b31m\r\t\0\xe2\x80\xae \xf0\x9f\xa7\xa0 \xff\xfe \xc3";
+    for size in 1..=4 {
+        let (_folder, path) = scratch("hostile.jsonl");
+        let mut coalescer = Coalescer::default();
+        let mut events = Vec::new();
+        for (step, bytes) in hostile.chunks(size).enumerate() {
+            let event = Event {
+                seq: Seq(0),
+                us: 20_000 * step as u64,
+                step: Step(step as u64 + 1),
+                branch: BranchId(0),
+                thread: Some(ThreadId::ORGANIZER),
+                by: Author::Model,
+                cause: None,
+                body: Body::Tokens {
+                    ids: vec![5],
+                    bytes: TextBytes(bytes.to_vec()),
+                    lens: vec![u32::try_from(bytes.len()).unwrap()],
+                    logprobs: vec![],
+                    top: vec![],
+                },
+            };
+            coalescer.push(event, &mut events);
+        }
+        coalescer.flush(&mut events);
+        record(&path, &events);
+        let text: Vec<u8> = SessionFile::open(&path)
+            .unwrap()
+            .events()
+            .flat_map(|e| text_in(&e.unwrap().event).unwrap().to_vec())
+            .collect();
+        assert_eq!(text, hostile);
+        let raw = std::fs::read(&path).unwrap();
+        assert!(std::str::from_utf8(&raw).is_ok(), "the file is always text");
+        assert!(!raw.contains(&0x1b) && !raw.contains(&0));
     }
-    let error = Recorder::create(full, &header("made", 3)).unwrap_err();
-    assert!(matches!(error, RecordError::Exists { .. }), "{error}");
-    let (bytes, _) = session(Spec::small());
-    let (_folder, path) = scratch("session.jsonl");
-    std::fs::write(&path, bytes).unwrap();
-    let error = recover(&path, full).unwrap_err();
-    assert!(matches!(error, RecordError::Exists { .. }), "{error}");
 }
 
 #[test]

@@ -144,10 +144,21 @@ fn a_changed_keyframe_is_found_once() {
         .find(|l| l.contains("\"kind\":\"keyframe\""))
         .unwrap();
     let changed = keyframe.replacen("\"prompt_tokens\":3", "\"prompt_tokens\":4", 1);
-    let found = about(&text.replacen(keyframe, &changed, 1));
+    assert_ne!(changed, keyframe);
+    assert_eq!(about(&text.replacen(keyframe, &changed, 1)), [About::State]);
+}
+
+#[test]
+fn a_lost_event_is_found_at_the_next_keyframe_only() {
+    let text = made();
+    let begin = text
+        .lines()
+        .find(|l| l.contains("\"kind\":\"thread\"") && l.contains("\"thread\":\"2\""))
+        .unwrap();
+    let found = about(&text.replacen(begin, "", 1));
     assert_eq!(
         found.iter().filter(|a| **a == About::State).count(),
-        2,
+        1,
         "{found:?}"
     );
 }
