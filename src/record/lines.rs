@@ -7,7 +7,11 @@ use std::sync::Arc;
 /// Longest line that is looked at as a whole.
 const MAX_LINE: usize = 64 << 20;
 
+/// Bytes read ahead.
 const CHUNK: usize = 64 << 10;
+
+/// Bytes read ahead where only one line is wanted.
+const FEW: usize = 2 << 10;
 
 /// How a line ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +43,7 @@ pub(super) struct Lines {
     start: usize,
     /// Byte offset of `buf[0]`.
     base: u64,
+    chunk: usize,
 }
 
 impl Lines {
@@ -49,15 +54,24 @@ impl Lines {
             buf: Vec::new(),
             start: 0,
             base: offset,
+            chunk: CHUNK,
         }
     }
 
-    /// The lines that begin at or after byte `offset`, which may lie inside one.
+    /// Like [`Self::new`], for one line or two: reads little ahead.
+    pub(super) fn few(source: Arc<Source>, offset: u64) -> Self {
+        Self {
+            chunk: FEW,
+            ..Self::new(source, offset)
+        }
+    }
+
+    /// The lines that begin at or after byte `offset`, which may lie inside one; reads little ahead.
     pub(super) fn after(source: Arc<Source>, offset: u64) -> io::Result<Self> {
         let Some(before) = offset.checked_sub(1) else {
             return Ok(Self::new(source, 0));
         };
-        let mut lines = Self::new(source, before);
+        let mut lines = Self::few(source, before);
         lines.next()?;
         Ok(lines)
     }
@@ -65,6 +79,14 @@ impl Lines {
     /// Byte offset of the next line.
     pub(super) fn offset(&self) -> u64 {
         self.base + self.start as u64
+    }
+
+    /// Reads on from byte `offset`, the beginning of the line that was given last.
+    pub(super) fn back_to(&mut self, offset: u64) {
+        match offset.checked_sub(self.base).map(usize::try_from) {
+            Some(Ok(start)) if start <= self.buf.len() => self.start = start,
+            _ => *self = Self::new(Arc::clone(&self.source), offset),
+        }
     }
 
     /// The next line; `None` at the end of the file.
@@ -105,9 +127,11 @@ impl Lines {
         self.base += self.start as u64;
         self.start = 0;
         let old = self.buf.len();
-        let more = CHUNK.max(old);
+        let more = self.chunk.max(old);
         self.buf.resize(old + more, 0);
-        let read = self.source.read_at(self.base + old as u64, &mut self.buf[old..]);
+        let read = self
+            .source
+            .read_at(self.base + old as u64, &mut self.buf[old..]);
         self.buf.truncate(old + *read.as_ref().unwrap_or(&0));
         read
     }
