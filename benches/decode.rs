@@ -11,9 +11,9 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 const WIDTHS: [usize; 4] = [1, 4, 8, 16];
-const ROUNDS: usize = 5;
-const STEPS: usize = 32;
-const PROMPT: usize = 64;
+const ROUNDS: usize = 3;
+const STEPS: usize = 16;
+const PROMPT: usize = 16;
 
 fn main() -> Result<(), EngineError> {
     settle_threads(None);

@@ -241,21 +241,21 @@ fn softmax(scores: &mut [f32]) {
 }
 
 /// Sixteen partial sums, so that the compiler can use the widest registers it was allowed.
+#[inline]
 fn dot(a: &[f32], b: &[f32]) -> f32 {
     const LANES: usize = 16;
+    let length = a.len().min(b.len());
+    let whole = length - length % LANES;
     let mut sums = [0.0f32; LANES];
-    let (a, b) = (a.chunks_exact(LANES), b.chunks_exact(LANES));
-    let tail: f32 = a
-        .remainder()
-        .iter()
-        .zip(b.remainder())
-        .map(|(x, y)| x * y)
-        .sum();
-    for (a, b) in a.zip(b) {
+    let mut at = 0;
+    while at < whole {
+        let (x, y) = (&a[at..at + LANES], &b[at..at + LANES]);
         for lane in 0..LANES {
-            sums[lane] += a[lane] * b[lane];
+            sums[lane] += x[lane] * y[lane];
         }
+        at += LANES;
     }
+    let tail: f32 = (whole..length).map(|i| a[i] * b[i]).sum();
     sums.iter().sum::<f32>() + tail
 }
 

@@ -4,6 +4,7 @@
 
 use super::config::Config;
 use super::gguf::Header;
+use super::packing::pack;
 use super::safetensors::Shards;
 use super::weights::{Block, Linear, Matrix, Weights};
 use candle_core::quantized::GgmlDType;
@@ -118,7 +119,12 @@ impl Loader<'_> {
                         .dequantize(self.device)
                         .map(Matrix::Dense)
                         .map_err(|e| e.to_string()),
-                    _ => Ok(Matrix::Quantised(Arc::new(tensor))),
+                    _ => Ok(Matrix::Quantised {
+                        blocks: Arc::new(
+                            pack(tensor, info, self.device).map_err(|e| e.to_string())?,
+                        ),
+                        width: inner,
+                    }),
                 }
             }
         }

@@ -23,6 +23,7 @@ pub mod metadata;
 pub mod model;
 mod open;
 mod operations;
+pub mod packing;
 pub mod pages;
 pub mod planner;
 pub mod portable;

@@ -12,7 +12,12 @@ pub enum Matrix {
     /// f32 on the CPU; as stored (f32, f16, bf16) on other devices.
     Dense(Tensor),
     /// Blocks of a GGUF storage type.
-    Quantised(Arc<QTensor>),
+    Quantised {
+        /// `[out, in]` or wider: rows may be padded with zeros, see [`super::packing`].
+        blocks: Arc<QTensor>,
+        /// `in`.
+        width: usize,
+    },
 }
 
 impl Matrix {
@@ -24,7 +29,14 @@ impl Matrix {
         match self {
             Self::Dense(w) if w.dtype() == DType::F32 => x.matmul(&w.t()?),
             Self::Dense(w) => x.to_dtype(w.dtype())?.matmul(&w.t()?)?.to_dtype(DType::F32),
-            Self::Quantised(q) => x.apply_op1_no_bwd(q.as_ref()),
+            Self::Quantised { blocks, width } => {
+                let padded = blocks.shape().dims2()?.1;
+                if padded == *width {
+                    return x.apply_op1_no_bwd(blocks.as_ref());
+                }
+                x.pad_with_zeros(1, 0, padded - width)?
+                    .apply_op1_no_bwd(blocks.as_ref())
+            }
         }
     }
 
@@ -35,7 +47,11 @@ impl Matrix {
     pub fn rows(&self, ids: &Tensor) -> Result<Tensor> {
         match self {
             Self::Dense(w) => w.index_select(ids, 0)?.to_dtype(DType::F32),
-            Self::Quantised(q) => q.embedding(ids)?.to_dtype(DType::F32),
+            Self::Quantised { blocks, width } => blocks
+                .embedding(ids)?
+                .narrow(1, 0, *width)?
+                .contiguous()?
+                .to_dtype(DType::F32),
         }
     }
 }
