@@ -199,7 +199,9 @@ fn ctrl_z_stops_with_a_restored_terminal_and_fg_repaints() {
     assert!(shell.with(vt100::Screen::alternate_screen));
     assert!(shell.with(vt100::Screen::bracketed_paste));
     shell.keys("\x1a");
-    shell.wait_until("it is stopped again", |s| !s.with(vt100::Screen::alternate_screen));
+    shell.wait_until("it is stopped again", |s| {
+        !s.with(vt100::Screen::alternate_screen)
+    });
     shell.keys("kill %1; fg\r");
     shell.wait_for("ended by SIGTERM");
     assert!(!shell.with(vt100::Screen::alternate_screen));
@@ -211,4 +213,12 @@ fn the_clipboard_is_the_only_thing_that_leaves_the_grid() {
     session.wait_until("the text was copied", |s| {
         s.count("\x1b]52;c;aGVsbG8=\x1b\\") == 1
     });
+}
+
+#[test]
+fn help_leaves_the_terminal_alone() {
+    let mut session = Session::spawn(&["--help"]);
+    session.wait_end();
+    assert_eq!(session.count("\x1b[?"), 0);
+    assert!(session.settings_are_as_before());
 }

@@ -2,7 +2,7 @@ use super::super::transcript::Piece;
 use super::*;
 use crate::org::{Author, SpliceKind};
 use proptest::prelude::*;
-use ratatui::style::Modifier;
+use ratatui::style::{Modifier, Style};
 
 fn push(transcript: &mut Transcript, text: &str) {
     transcript.push(
@@ -275,6 +275,35 @@ fn a_click_finds_its_byte() {
 }
 
 #[test]
+fn a_cursor_moves_by_rows_in_its_column() {
+    let mut t = Transcript::new();
+    push(&mut t, "abcd\n北京\nx\nabcd");
+    let mut state = PaneState::new();
+    draw(&t, &mut state, 20, 4);
+    let mut from = |byte, lines| state.rows_from(&t, byte, lines);
+    assert_eq!(from(2, 1), 8, "the second wide character");
+    assert_eq!(from(3, 1), 8);
+    assert_eq!(from(8, 2), 16);
+    assert_eq!(from(16, -3), 2);
+    assert_eq!(from(3, 2), 13, "a short row: its end");
+    assert_eq!(from(0, 100), 14);
+    assert_eq!(from(14, -100), 0);
+}
+
+#[test]
+fn a_cover_leaves_no_half_of_a_wide_character() {
+    let mut t = Transcript::new();
+    push(&mut t, "北京上海");
+    let styles = styles();
+    let mut buf = draw_with(TextPane::new(&t, &styles), &mut PaneState::new(), 12, 1);
+    let area = Rect::new(4, 0, 3, 1);
+    super::super::cover(area, Style::default(), &mut buf);
+    assert_eq!(text_of(&buf), [" 北    海"]);
+    super::super::cover(Rect::new(11, 0, 50, 50), Style::default(), &mut buf);
+    super::super::cover(Rect::new(50, 50, 1, 1), Style::default(), &mut buf);
+}
+
+#[test]
 fn wide_characters_never_reach_over_the_edge() {
     let rows = [
         "ascii only 123",
@@ -360,5 +389,82 @@ proptest! {
                 prop_assert!(top <= t.end());
             }
         }
+    }
+}
+
+/// Median of some runs, in microseconds.
+fn median_us(runs: usize, mut run: impl FnMut()) -> f64 {
+    let mut times: Vec<f64> = (0..runs)
+        .map(|_| {
+            let began = std::time::Instant::now();
+            run();
+            began.elapsed().as_secs_f64() * 1e6
+        })
+        .collect();
+    times.sort_by(f64::total_cmp);
+    times[runs / 2]
+}
+
+#[test]
+#[ignore = "prints times; run with --ignored --nocapture"]
+fn timing_of_frames_and_appends() {
+    let styles = styles();
+    let texts = [
+        (
+            "10 kB of lines",
+            "some words of a line, then its end\n".repeat(300),
+        ),
+        (
+            "2 MB of lines",
+            "some words of a line, then its end\n".repeat(60_000),
+        ),
+        (
+            "20 MB of lines",
+            "some words of a line, then its end\n".repeat(600_000),
+        ),
+        ("2 MB in one line", "word after word ".repeat(125_000)),
+        ("2 MB of ESC", "\u{1b}".repeat(2_000_000)),
+        ("2 MB of CJK in one line", "北京".repeat(333_333)),
+    ];
+    for (name, text) in &texts {
+        let mut t = Transcript::new();
+        let began = std::time::Instant::now();
+        for token in text.as_bytes().chunks(4) {
+            t.push(
+                token,
+                &Author::Model,
+                Piece::Decoded {
+                    ids: &[1],
+                    lens: &[4],
+                },
+            );
+        }
+        let per_token = began.elapsed().as_secs_f64() * 1e9 / (text.len() / 4) as f64;
+        let mut state = PaneState::new();
+        let area = Rect::new(0, 0, 100, 50);
+        let mut buf = Buffer::empty(area);
+        let first = median_us(1, || {
+            TextPane::new(&t, &styles).render(area, &mut buf, &mut state)
+        });
+        let streaming = median_us(200, || {
+            push(&mut t, "tok ");
+            TextPane::new(&t, &styles).render(area, &mut buf, &mut state);
+        });
+        state.scroll(-100);
+        TextPane::new(&t, &styles).render(area, &mut buf, &mut state);
+        let detached = median_us(200, || {
+            push(&mut t, "tok ");
+            TextPane::new(&t, &styles).render(area, &mut buf, &mut state);
+        });
+        let mut width = 40;
+        let resizing = median_us(50, || {
+            width += 1;
+            let area = Rect::new(0, 0, width, 50);
+            TextPane::new(&t, &styles).render(area, &mut buf, &mut state);
+        });
+        println!(
+            "{name:24} push {per_token:6.0} ns/token  frame: first {first:6.0} µs  streaming \
+             {streaming:5.0} µs  detached {detached:5.0} µs  after a resize {resizing:5.0} µs"
+        );
     }
 }
