@@ -1,5 +1,35 @@
-//! One running session: organization, engine, seats, recorder, commands.
+//! One running session: organization, engine, recorder, commands.
+//!
+//! | room | what it holds |
+//! |---|---|
+//! | `config` | what a run is asked to be |
+//! | `session` | the loop: commands between steps, one step, again |
+//! | `begin`, `restore` | a fresh session; one that goes on |
+//! | `launch` | a session on its own thread |
+//! | `settle` | from one step's tokens to events |
+//! | `splice` | text nobody decodes; starting workers |
+//! | `steer` | what commands do |
+//! | `orders` | commands from a file |
+//! | `emitter` | stamping and handing on events |
+//! | `mailbox` | to the screen, without waiting for it |
 
+mod begin;
+mod config;
+mod emitter;
+mod launch;
 mod mailbox;
+mod orders;
+mod rescan;
+mod restore;
+mod runner;
+mod session;
+mod settle;
+mod splice;
+mod steer;
 
+pub use config::RunConfig;
+pub use launch::{Handle, LiveError, OpenEngine, Plan, Start, launch};
 pub use mailbox::{Batch, Mailbox, Phase, Report};
+pub use orders::{At, Order, OrderError, parse as parse_orders};
+pub use rescan::ProtocolRescan;
+pub use session::{Audience, Finished, Session};

@@ -1,0 +1,80 @@
+//! How a fresh session begins.
+
+use super::config::{RunConfig, messages};
+use super::emitter::Emitter;
+use super::mailbox::{Mailbox, Phase};
+use super::session::{Audience, Intent, Session, Wish};
+use crate::engine::{Engine, EngineError};
+use crate::org::{Author, Body, Organization, Role, Seat, ThreadId};
+use crate::protocol::Grammar;
+use crate::record::{Header, Policy, Recorder};
+use std::sync::Arc;
+
+impl Session {
+    /// A fresh session. The header must have been made by [`RunConfig::header`] for this engine.
+    ///
+    /// # Errors
+    /// When the organizer's prompt cannot be rendered or encoded.
+    pub fn begin(
+        mut engine: Box<dyn Engine>,
+        header: Header,
+        config: &RunConfig,
+        recorder: Option<Recorder>,
+        mailbox: Option<Arc<Mailbox>>,
+        audience: Audience,
+    ) -> Result<Self, EngineError> {
+        let prompt = engine.prompt(
+            &messages(&header.prompts.organizer, &header.query),
+            header.thinking,
+        )?;
+        let org = Organization::new(header.capacity, header.tau);
+        let emitter = Emitter::new(org, recorder, mailbox);
+        let mut session = Self::new(engine, emitter, header, audience);
+        session.set_speed(config.tokens_per_s);
+        session.announce();
+        session.emitter.emit(
+            Author::System,
+            Some(ThreadId::ORGANIZER),
+            None,
+            Body::Thread {
+                role: Role::Organizer,
+                seat: Seat::Model,
+                query: session.header.query.clone(),
+                prompt: prompt.clone(),
+            },
+        );
+        session.open(ThreadId::ORGANIZER, Grammar::Organizer, &prompt);
+        if session.header.policy == Policy::Parallel {
+            session.plan_copies();
+        }
+        Ok(session)
+    }
+
+    /// Tells the screen what this session is.
+    pub(super) fn announce(&self) {
+        if let Some(mailbox) = self.emitter.mailbox() {
+            mailbox.report(|report| {
+                report.header = Some(Box::new(self.header.clone()));
+                report.phase = Phase::Running;
+            });
+        }
+    }
+
+    /// Policy `parallel`: the system forks k copies of the query, then joins them in order.
+    fn plan_copies(&mut self) {
+        let intent = |what| Intent {
+            by: Author::System,
+            cause: None,
+            what,
+        };
+        let k = u16::try_from(self.header.k).unwrap_or(crate::org::MAX_INDEX);
+        let query = self.header.query.clone();
+        self.intents
+            .extend((1..=k).map(|_| intent(Wish::Fork(query.clone()))));
+        self.intents.extend(
+            (1..=k)
+                .filter_map(ThreadId::worker)
+                .map(|id| intent(Wish::Join(id))),
+        );
+    }
+}

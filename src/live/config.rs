@@ -1,0 +1,130 @@
+//! What a run is asked to be.
+
+use crate::engine::{ChatMessage, ChatRole, EngineCard, Sampling};
+use crate::org::DEFAULT_TAU;
+use crate::org::rules::{Overflow, Strictness};
+use crate::protocol::prompt;
+use crate::record::{FORMAT, Header, Limits, Policy, PoolPolicy, Prompts, VERSION};
+
+/// Everything fixed before a run begins, apart from the engine.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunConfig {
+    /// The question.
+    pub query: String,
+    /// How the organization is driven.
+    pub policy: Policy,
+    /// Copies under `parallel`.
+    pub k: u32,
+    /// Organizer plus workers at once; `None`: 4, or `k + 1` under `parallel`, or 1 under `sequential`.
+    pub capacity: Option<u32>,
+    /// What a Fork without a free slot does.
+    pub pool: PoolPolicy,
+    /// Whether the first format error ends the run.
+    pub strict: bool,
+    /// Whether the checkpoint's thinking mode is on.
+    pub thinking: bool,
+    /// How tokens are drawn.
+    pub sampling: Sampling,
+    /// Token budgets.
+    pub limits: Limits,
+    /// Tokens a second and thread; 0: no limit.
+    pub tokens_per_s: u32,
+}
+
+impl Default for RunConfig {
+    fn default() -> Self {
+        Self {
+            query: String::new(),
+            policy: Policy::default(),
+            k: 3,
+            capacity: None,
+            pool: PoolPolicy::default(),
+            strict: false,
+            thinking: false,
+            sampling: Sampling::default(),
+            limits: Limits::default(),
+            tokens_per_s: 0,
+        }
+    }
+}
+
+impl RunConfig {
+    /// The capacity that is meant.
+    #[must_use]
+    pub fn capacity(&self) -> u32 {
+        self.capacity.unwrap_or(match self.policy {
+            Policy::Asyncthink => 4,
+            Policy::Sequential => 1,
+            Policy::Parallel => self.k.saturating_add(1),
+        })
+    }
+
+    /// The header of a new session called `id`.
+    #[must_use]
+    pub fn header(&self, id: String, created: String, engine: &EngineCard) -> Header {
+        let capacity = self.capacity();
+        let organizer = match self.policy {
+            Policy::Asyncthink => prompt::organizer(capacity.saturating_sub(1)),
+            Policy::Sequential => prompt::SEQUENTIAL.to_owned(),
+            Policy::Parallel => prompt::parallel(self.k),
+        };
+        Header {
+            format: FORMAT.to_owned(),
+            version: VERSION,
+            id,
+            created,
+            app: env!("CARGO_PKG_VERSION").to_owned(),
+            engine: engine.clone(),
+            prompts: Prompts {
+                organizer,
+                worker: prompt::WORKER.to_owned(),
+            },
+            query: self.query.clone(),
+            policy: self.policy,
+            k: if self.policy == Policy::Parallel {
+                self.k
+            } else {
+                0
+            },
+            capacity,
+            pool: self.pool,
+            strict: self.strict,
+            thinking: self.thinking,
+            sampling: self.sampling.clone(),
+            limits: self.limits,
+            tau: DEFAULT_TAU,
+        }
+    }
+}
+
+/// How strictly a session keeps the rules.
+#[must_use]
+pub fn strictness(header: &Header) -> Strictness {
+    if header.strict {
+        Strictness::Strict
+    } else {
+        Strictness::Lenient
+    }
+}
+
+/// What a session does with a Fork that finds no slot.
+#[must_use]
+pub fn overflow(header: &Header) -> Overflow {
+    match header.pool {
+        PoolPolicy::Wait => Overflow::Wait,
+        PoolPolicy::Error => Overflow::Error,
+    }
+}
+
+/// A thread's prompt as chat messages.
+#[must_use]
+pub fn messages(system: &str, query: &str) -> [ChatMessage; 2] {
+    let message = |role, content: &str| ChatMessage {
+        role,
+        content: content.to_owned(),
+    };
+    [
+        message(ChatRole::System, system),
+        message(ChatRole::User, query),
+    ]
+}

@@ -1,0 +1,208 @@
+//! Where events come from: stamps them, folds them, and hands them to the screen and the recorder.
+//!
+//! The screen gets every step as it happens; the recorder gets token events coalesced. Two folds are
+//! kept: `org`, up to the present step, by which the session decides; and `log`, of exactly what was
+//! recorded, from which keyframes and final metrics are taken so that a reader computes the same.
+
+use super::mailbox::Mailbox;
+use crate::org::{
+    ActionKind, Author, Body, BranchId, Event, Organization, RunEnd, Seq, Step, ThreadId,
+};
+use crate::record::{Coalescer, Recorder};
+use std::collections::BTreeMap;
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Emits the events of one session.
+pub struct Emitter {
+    /// The fold up to the present.
+    pub org: Organization,
+    /// The present step.
+    pub step: Step,
+    log: Organization,
+    coalescer: Coalescer,
+    recorder: Option<Recorder>,
+    mailbox: Option<Arc<Mailbox>>,
+    started: Instant,
+    /// Microseconds lived before this process (a resumed session).
+    lived_us: u64,
+    /// `fork:2`, `answer`, …: what has happened, for scripted commands.
+    happened: HashSet<String>,
+    out: Vec<Event>,
+}
+
+impl Emitter {
+    /// An emitter that goes on after `org` (a fresh one, or restored from a file).
+    #[must_use]
+    pub fn new(
+        org: Organization,
+        recorder: Option<Recorder>,
+        mailbox: Option<Arc<Mailbox>>,
+    ) -> Self {
+        Self {
+            step: org.now.step,
+            lived_us: org.now.us,
+            coalescer: Coalescer::starting_at(org.next_seq),
+            log: org.clone(),
+            org,
+            recorder,
+            mailbox,
+            started: Instant::now(),
+            happened: HashSet::new(),
+            out: Vec::new(),
+        }
+    }
+
+    fn now_us(&self) -> u64 {
+        self.lived_us + u64::try_from(self.started.elapsed().as_micros()).unwrap_or(u64::MAX / 2)
+    }
+
+    /// Emits one event and returns its position.
+    pub fn emit(
+        &mut self,
+        by: Author,
+        thread: Option<ThreadId>,
+        cause: Option<Seq>,
+        body: Body,
+    ) -> Seq {
+        let us = self.now_us();
+        self.emit_at(us, by, thread, cause, body)
+    }
+
+    fn emit_at(
+        &mut self,
+        us: u64,
+        by: Author,
+        thread: Option<ThreadId>,
+        cause: Option<Seq>,
+        body: Body,
+    ) -> Seq {
+        let mut event = Event {
+            seq: Seq(0),
+            us,
+            step: self.step,
+            branch: BranchId(0),
+            body,
+            thread,
+            by,
+            cause,
+        };
+        self.note(&event);
+        let seq = self.coalescer.push(event.clone(), &mut self.out);
+        event.seq = seq.unwrap_or_else(|| self.coalescer.next_seq());
+        self.org.apply(&event);
+        if let Some(mailbox) = &self.mailbox
+            && !matches!(event.body, Body::Keyframe { .. })
+        {
+            let seq = event.seq;
+            mailbox.post(event);
+            self.pass_on();
+            return seq;
+        }
+        self.pass_on();
+        event.seq
+    }
+
+    /// What the coalescer let go, to the log's fold and the recorder.
+    fn pass_on(&mut self) {
+        for event in self.out.drain(..) {
+            self.log.apply(&event);
+            if let Some(recorder) = &self.recorder {
+                recorder.record(event);
+            }
+        }
+    }
+
+    /// Lets go of tokens that were held back long enough.
+    pub fn flush_due(&mut self) {
+        let us = self.now_us();
+        self.coalescer.flush_due(us, &mut self.out);
+        self.pass_on();
+    }
+
+    /// Lets go of everything held back for coalescing.
+    pub fn flush(&mut self) {
+        self.coalescer.flush(&mut self.out);
+        self.pass_on();
+    }
+
+    /// Ends the run, with the metrics that a reader of the file will compute.
+    pub fn end_run(&mut self, end: RunEnd, answer: Option<String>, cause: Option<Seq>) {
+        self.flush();
+        let us = self.now_us();
+        self.log.now.us = self.log.now.us.max(us);
+        let metrics = self.log.metrics();
+        let body = Body::RunEnd {
+            end,
+            answer,
+            metrics,
+        };
+        self.emit_at(us, Author::System, None, cause, body);
+    }
+
+    /// Writes a keyframe if one is due.
+    pub fn keyframe(&mut self) {
+        if !self.recorder.as_ref().is_some_and(Recorder::keyframe_due) {
+            return;
+        }
+        self.flush();
+        let body = Body::Keyframe {
+            state: Box::new(self.log.clone()),
+            texts: BTreeMap::new(),
+            prev_keyframe: None,
+        };
+        self.emit(Author::System, None, None, body);
+    }
+
+    /// The recorder, where there is one.
+    #[must_use]
+    pub fn recorder(&self) -> Option<&Recorder> {
+        self.recorder.as_ref()
+    }
+
+    /// Takes the recorder out, to finish it.
+    pub fn take_recorder(&mut self) -> Option<Recorder> {
+        self.flush();
+        self.recorder.take()
+    }
+
+    /// The screen's mailbox, where there is one.
+    #[must_use]
+    pub fn mailbox(&self) -> Option<&Mailbox> {
+        self.mailbox.as_deref()
+    }
+
+    /// Whether `fork:2`, `join:1`, `return:1`, `end:1`, `answer` or `error` has happened.
+    #[must_use]
+    pub fn has_happened(&self, what: &str) -> bool {
+        self.happened.contains(what)
+    }
+
+    fn note(&mut self, event: &Event) {
+        match &event.body {
+            Body::Action { action, child, .. } => {
+                let (word, whom) = match action {
+                    ActionKind::Fork => ("fork", *child),
+                    ActionKind::Join => ("join", *child),
+                    ActionKind::Return => ("return", event.thread),
+                    ActionKind::Answer => ("answer", None),
+                };
+                self.happened.insert(word.to_owned());
+                if let Some(whom) = whom {
+                    self.happened.insert(format!("{word}:{whom}"));
+                }
+            }
+            Body::End { .. } => {
+                if let Some(id) = event.thread {
+                    self.happened.insert(format!("end:{id}"));
+                }
+            }
+            Body::Error { error, .. } => {
+                self.happened.insert("error".to_owned());
+                self.happened.insert(format!("error:{error:?}"));
+            }
+            _ => {}
+        }
+    }
+}

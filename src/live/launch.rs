@@ -1,0 +1,161 @@
+//! Starting a session on its own thread, so that a screen can be drawn before the model is loaded.
+
+use super::config::RunConfig;
+use super::mailbox::{Mailbox, Phase};
+use super::orders::Order;
+use super::session::{Audience, Finished, Session};
+use crate::engine::{Engine, EngineError};
+use crate::org::{Body, Command};
+use crate::record::{OpenError, Recorder, SessionFile, restore};
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::JoinHandle;
+
+/// Builds the engine on the session's thread.
+pub type OpenEngine = Box<dyn FnOnce() -> Result<Box<dyn Engine>, EngineError> + Send>;
+
+/// What to run.
+pub enum Start {
+    /// A new session.
+    Fresh {
+        /// What is asked.
+        config: RunConfig,
+        /// Its name.
+        id: String,
+        /// RFC 3339.
+        created: String,
+    },
+    /// An interrupted one, from its recorded tokens; recorded in the same file.
+    Resumed(PathBuf),
+}
+
+/// Everything a session needs to start.
+pub struct Plan {
+    /// Builds the engine.
+    pub open: OpenEngine,
+    /// What to run.
+    pub start: Start,
+    /// Where to record a fresh session.
+    pub file: Option<PathBuf>,
+    /// Commands that come due by themselves.
+    pub orders: VecDeque<Order>,
+    /// Who watches.
+    pub audience: Audience,
+}
+
+/// Why a session did not start or did not finish.
+#[derive(Debug, thiserror::Error)]
+pub enum LiveError {
+    /// The engine.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// The session file.
+    #[error(transparent)]
+    Record(#[from] crate::record::RecordError),
+    /// The session file to go on with.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// A bug: its thread panicked. What was recorded until then is in the file.
+    #[error("the session broke down: {0}")]
+    Panic(String),
+}
+
+/// A session on its own thread.
+pub struct Handle {
+    /// Takes commands; dropping it interrupts the run.
+    pub commands: Sender<Command>,
+    /// Where its events arrive.
+    pub mailbox: Arc<Mailbox>,
+    thread: JoinHandle<Result<Finished, LiveError>>,
+}
+
+impl Handle {
+    /// Whether the session's thread is done.
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        self.thread.is_finished()
+    }
+
+    /// Waits for the end. Without an audience of a person the run must end by itself or be interrupted.
+    ///
+    /// # Errors
+    /// Whatever kept the session from starting, or broke it.
+    pub fn wait(self) -> Result<Finished, LiveError> {
+        let Self {
+            commands, thread, ..
+        } = self;
+        let result = thread.join();
+        drop(commands);
+        result.unwrap_or_else(|panic| Err(LiveError::Panic(panic_text(&*panic))))
+    }
+}
+
+fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
+    panic
+        .downcast_ref::<&str>()
+        .map(|s| (*s).to_owned())
+        .or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "unknown cause".into())
+}
+
+/// Starts a session. Errors while starting show in the mailbox's report and in [`Handle::wait`].
+#[must_use]
+pub fn launch(plan: Plan) -> Handle {
+    let (sender, receiver) = channel();
+    let mailbox = Arc::new(Mailbox::default());
+    let posted = Arc::clone(&mailbox);
+    let thread = std::thread::Builder::new()
+        .name("session".into())
+        .spawn(move || {
+            let result = run(plan, &receiver, &posted);
+            if let Err(error) = &result {
+                posted.report(|report| report.phase = Phase::Failed(error.to_string()));
+            }
+            result
+        })
+        .expect("the system can start one more thread");
+    Handle {
+        commands: sender,
+        mailbox,
+        thread,
+    }
+}
+
+fn run(
+    plan: Plan,
+    commands: &Receiver<Command>,
+    mailbox: &Arc<Mailbox>,
+) -> Result<Finished, LiveError> {
+    let engine = (plan.open)()?;
+    let posted = Some(Arc::clone(mailbox));
+    mailbox.report(|report| report.file.clone_from(&plan.file));
+    let mut session = match plan.start {
+        Start::Fresh {
+            config,
+            id,
+            created,
+        } => {
+            let header = config.header(id, created, engine.card());
+            let recorder = plan
+                .file
+                .map(|file| Recorder::create(&file, &header))
+                .transpose()?;
+            Session::begin(engine, header, &config, recorder, posted, plan.audience)?
+        }
+        Start::Resumed(file) => {
+            // Appending first: it locks the file and sets a torn end aside.
+            let recorder = Recorder::append_to(&file)?.recorder;
+            let restored = restore(&file)?;
+            let past = SessionFile::open(&file)?
+                .events()
+                .filter_map(Result::ok)
+                .map(|recorded| recorded.event)
+                .filter(|event| !matches!(event.body, Body::Keyframe { .. }));
+            Session::restore(engine, restored, past, Some(recorder), posted, plan.audience)
+        }
+    };
+    session.set_orders(plan.orders);
+    Ok(session.run(commands))
+}

@@ -1,0 +1,157 @@
+//! Commands from a file, each due at a place in the run.
+
+use super::emitter::Emitter;
+use crate::org::{Command, ThreadId};
+use serde::Deserialize;
+use std::collections::VecDeque;
+
+/// When an order is due.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(untagged, deny_unknown_fields)]
+pub enum At {
+    /// At the first boundary at or after this step.
+    Step {
+        /// The step.
+        step: u64,
+    },
+    /// Once a thread has decoded this many tokens.
+    Tokens {
+        /// Whose.
+        thread: ThreadId,
+        /// How many.
+        tokens: u64,
+    },
+    /// Once something has happened: `fork:2`, `join:1`, `return:1`, `end:1`, `answer`, `error`, …
+    Event {
+        /// What.
+        event: String,
+    },
+}
+
+/// A command and when it is due.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Order {
+    /// When; `None`: at once.
+    pub at: Option<At>,
+    /// What.
+    pub command: Command,
+}
+
+/// A line that is no order.
+#[derive(Debug, thiserror::Error)]
+#[error("{path}, line {line}: {message}")]
+pub struct OrderError {
+    /// The file.
+    pub path: String,
+    /// 1-based.
+    pub line: usize,
+    /// What is wrong and what was expected.
+    pub message: String,
+}
+
+/// Parses the lines of a commands file; `path` is for messages.
+///
+/// # Errors
+/// The first line that is not an order, with what was expected.
+pub fn parse(text: &str, path: &str) -> Result<VecDeque<Order>, OrderError> {
+    text.lines()
+        .enumerate()
+        .filter(|(_, line)| !line.trim().is_empty())
+        .map(|(i, line)| {
+            parse_line(line).map_err(|message| OrderError {
+                path: path.to_owned(),
+                line: i + 1,
+                message,
+            })
+        })
+        .collect()
+}
+
+const WHEN: &str =
+    "expected {\"step\": n}, {\"thread\": \"1\", \"tokens\": n} or {\"event\": \"fork:2\"}";
+
+const EVENTS: [&str; 6] = ["fork", "join", "return", "end", "error", "answer"];
+
+fn parse_line(line: &str) -> Result<Order, String> {
+    let mut object: serde_json::Map<String, serde_json::Value> = serde_json::from_str(line)
+        .map_err(|e| {
+            format!("{e}; expected an object like {{\"at\": {{\"step\": 5}}, \"do\": \"pause\"}}")
+        })?;
+    let at: Option<At> = match object.remove("at") {
+        None => None,
+        Some(value) => {
+            let shown = value.to_string();
+            let at =
+                serde_json::from_value(value).map_err(|_| format!("`at` is {shown}; {WHEN}"))?;
+            Some(at)
+        }
+    };
+    if let Some(At::Event { event }) = &at {
+        let word = event.split(':').next().unwrap_or(event);
+        if !EVENTS.contains(&word) {
+            return Err(format!(
+                "`{event}` is no event; expected one of {}, as in `fork:2`",
+                EVENTS.join(", ")
+            ));
+        }
+    }
+    let command = serde_json::from_value(serde_json::Value::Object(object))
+        .map_err(|e| format!("{e}; see `orgtop help run` for the commands"))?;
+    Ok(Order { at, command })
+}
+
+impl Order {
+    /// Whether its place has been reached.
+    #[must_use]
+    pub fn due(&self, emitter: &Emitter) -> bool {
+        match &self.at {
+            None => true,
+            Some(At::Step { step }) => emitter.step.0 >= *step,
+            Some(At::Tokens { thread, tokens }) => emitter
+                .org
+                .thread(*thread)
+                .is_some_and(|t| t.tokens >= *tokens),
+            Some(At::Event { event }) => emitter.has_happened(event),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_orders_in_file_order() {
+        let text = r#"{"at": {"step": 5}, "do": "pause"}
+
+            {"at": {"thread": "1", "tokens": 3}, "do": "kill", "thread": "1"}
+            {"at": {"event": "fork:2"}, "do": "fork", "query": "q"}
+            {"do": "resume"}"#;
+        let orders = parse(text, "c").unwrap();
+        assert_eq!(orders.len(), 4);
+        assert_eq!(
+            orders[1].command,
+            Command::Kill {
+                thread: ThreadId::worker(1).unwrap()
+            }
+        );
+        assert_eq!(orders[3].at, None);
+    }
+
+    #[test]
+    fn a_bad_line_is_named() {
+        for (line, expected) in [
+            ("x", "c, line 1"),
+            (r#"{"do": "dance"}"#, "dance"),
+            (r#"{"do": "kill"}"#, "thread"),
+            (
+                r#"{"at": {"stop": 1}, "do": "pause"}"#,
+                "expected {\"step\"",
+            ),
+            (r#"{"at": {"event": "sneeze"}, "do": "pause"}"#, "sneeze"),
+        ] {
+            let error = parse(line, "c").unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+}

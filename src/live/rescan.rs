@@ -1,0 +1,57 @@
+//! Reading recorded text again: for a session that goes on, and for `verify`.
+
+use crate::org::{ActionKind, Role, SpliceKind, ThreadId};
+use crate::protocol::{Finding, Found, Grammar, Position, Scanner};
+use crate::record::{Found as Recorded, Header, Origin, Rescan, TextPiece, ThreadRescan};
+
+/// Feeds a recorded piece to a scanner as it was fed when it was new: decoded text is read, spliced text is
+/// not, and tags that a command opened set the position.
+pub(super) fn feed(scanner: &mut Scanner, piece: &TextPiece, findings: &mut Vec<Finding>) {
+    match &piece.origin {
+        Origin::Decoded => scanner.push(&piece.bytes, piece.at, findings),
+        Origin::Spliced { kind, .. } => match kind {
+            SpliceKind::Answer => scanner.enter(Position::InAnswer, piece.at),
+            SpliceKind::WrapUp => scanner.enter(Position::InReturn, piece.at),
+            SpliceKind::Result | SpliceKind::Fork | SpliceKind::Join => {}
+        },
+    }
+}
+
+/// The grammar of a role.
+pub(super) fn grammar(role: Role) -> Grammar {
+    match role {
+        Role::Organizer => Grammar::Organizer,
+        Role::Worker => Grammar::Worker,
+    }
+}
+
+/// The protocol's scanner, for [`crate::record::verify`].
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ProtocolRescan;
+
+impl Rescan for ProtocolRescan {
+    fn thread(&self, _header: &Header, _id: ThreadId, role: Role) -> Box<dyn ThreadRescan> {
+        Box::new(Thread(Scanner::new(grammar(role))))
+    }
+}
+
+struct Thread(Scanner);
+
+impl ThreadRescan for Thread {
+    fn piece(&mut self, piece: &TextPiece) -> Vec<Recorded> {
+        let mut findings = Vec::new();
+        feed(&mut self.0, piece, &mut findings);
+        findings
+            .into_iter()
+            .map(|finding| Recorded {
+                span: (finding.from, finding.to),
+                action: match finding.found {
+                    Found::Fork { .. } => ActionKind::Fork,
+                    Found::Join { .. } => ActionKind::Join,
+                    Found::Answer { .. } => ActionKind::Answer,
+                    Found::Return { .. } => ActionKind::Return,
+                },
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,242 @@
+//! How an interrupted session goes on: from its recorded token ids, not from its text.
+//!
+//! A file may end anywhere, also between an action and what follows from it. So after the threads are
+//! rebuilt, whatever a recorded action still calls for is done: results spliced, workers started, queued
+//! commands queued again.
+
+use super::emitter::Emitter;
+use super::mailbox::Mailbox;
+use super::rescan::{feed, grammar};
+use super::runner::{Blocked, Deferred, Runner};
+use super::session::{Audience, Intent, Session, Wish};
+use crate::engine::{Engine, SeqOp};
+use crate::org::{
+    Author, Body, Command, Event, OpKind, Outcome, SpliceKind, Status, ThreadId, WaitOn,
+};
+use crate::protocol::{Finding, Found};
+use crate::record::{Origin, Policy, Recorder, Restored, RestoredThread};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What a thread's recorded text says, beyond what the fold knows.
+#[derive(Default)]
+struct Reread {
+    findings: Vec<Finding>,
+    /// Workers whose results were spliced.
+    joined: Vec<ThreadId>,
+    /// Indices whose hand-made Fork text was spliced.
+    forked: Vec<u16>,
+}
+
+impl Session {
+    /// A session that goes on where `restored` ends. The recorder must append to the same file. `past`
+    /// are its events, for the screen.
+    pub fn restore(
+        engine: Box<dyn Engine>,
+        restored: Restored,
+        past: impl Iterator<Item = Event>,
+        recorder: Option<Recorder>,
+        mailbox: Option<Arc<Mailbox>>,
+        audience: Audience,
+    ) -> Self {
+        let emitter = Emitter::new(restored.organization, recorder, mailbox);
+        let mut session = Self::new(engine, emitter, restored.header, audience);
+        session.announce();
+        if let Some(mailbox) = session.emitter.mailbox() {
+            past.for_each(|event| mailbox.post(event));
+        }
+        let reread: BTreeMap<ThreadId, Reread> = restored
+            .threads
+            .iter()
+            .map(|(id, thread)| (*id, session.reopen(*id, thread)))
+            .collect();
+        session.announce_continuation();
+        session.catch_up(&reread);
+        session.queue_again();
+        session
+    }
+
+    /// Rebuilds one thread's sequence and runner.
+    fn reopen(&mut self, id: ThreadId, recorded: &RestoredThread) -> Reread {
+        let mut reread = Reread::default();
+        let Some(thread) = self.emitter.org.thread(id) else {
+            return reread;
+        };
+        let (role, ended, acted) = (thread.role, thread.ended(), thread.acted);
+        if ended {
+            let seq = self.new_seq();
+            self.runners
+                .insert(id, Runner::new(seq, grammar(role), recorded.prompt.len()));
+        } else {
+            self.open(id, grammar(role), &recorded.prompt);
+        }
+        let Some(runner) = self.runners.get_mut(&id) else {
+            return reread;
+        };
+        for piece in &recorded.pieces {
+            feed(&mut runner.scanner, piece, &mut reread.findings);
+            runner.restored(&piece.bytes, &piece.lens, piece.ids.len());
+            if !ended {
+                self.ops.push(SeqOp::Append {
+                    seq: runner.seq,
+                    tokens: piece.ids.clone(),
+                    decoded: piece.origin == Origin::Decoded,
+                });
+            }
+            match &piece.origin {
+                Origin::Spliced { of: Some(child), .. } => reread.joined.push(*child),
+                Origin::Spliced {
+                    kind: SpliceKind::Fork,
+                    ..
+                } => reread.forked.extend(fork_index(&piece.bytes)),
+                _ => {}
+            }
+        }
+        let acted = usize::try_from(acted).unwrap_or(usize::MAX);
+        runner
+            .pending
+            .extend(reread.findings.iter().skip(acted).cloned());
+        reread
+    }
+
+    fn announce_continuation(&mut self) {
+        let cause = self.emitter.emit(
+            Author::Human,
+            None,
+            None,
+            Body::Command {
+                command: Command::Continue,
+            },
+        );
+        self.effect(cause, Outcome::Done);
+    }
+
+    /// Does what recorded actions still call for.
+    fn catch_up(&mut self, reread: &BTreeMap<ThreadId, Reread>) {
+        let parents: Vec<ThreadId> = self
+            .emitter
+            .org
+            .threads()
+            .filter(|t| !t.ended())
+            .map(|t| t.id)
+            .collect();
+        for parent in parents {
+            let Some(thread) = self.emitter.org.thread(parent) else {
+                continue;
+            };
+            let (ops, status) = (thread.ops.clone(), thread.status);
+            let said = reread.get(&parent);
+            for op in &ops {
+                match op.kind {
+                    OpKind::Fork { child, anchor } => {
+                        let query = self.query_of(child, said);
+                        let hand_made_text_missing = anchor.is_some()
+                            && child.index().is_some_and(|index| {
+                                said.is_none_or(|s| !s.forked.contains(&index))
+                            });
+                        if let (true, Some(index)) = (hand_made_text_missing, child.index())
+                            && let Some(runner) = self.runners.get_mut(&parent)
+                        {
+                            runner.deferred.push(Deferred {
+                                index,
+                                query: query.clone(),
+                                cause: None,
+                            });
+                        }
+                        if status == Status::Waiting(WaitOn::Slot(child)) {
+                            self.blocked.push(Blocked {
+                                since: self.emitter.step,
+                                parent,
+                                child,
+                                query,
+                            });
+                        } else if self.emitter.org.thread(child).is_none() {
+                            self.start_worker(child, &query, Author::System, None);
+                        }
+                    }
+                    OpKind::Join { child } => {
+                        let ended = self.emitter.org.thread(child).is_some_and(|t| t.ended());
+                        let spliced = said.is_some_and(|s| s.joined.contains(&child));
+                        if ended && !spliced {
+                            if status == Status::Waiting(WaitOn::Join(child)) {
+                                self.emitter
+                                    .emit(Author::System, Some(parent), None, Body::Resume);
+                            }
+                            self.splice_result(parent, child);
+                        } else if !ended && status == Status::Running {
+                            let on = WaitOn::Join(child);
+                            self.emitter
+                                .emit(Author::System, Some(parent), None, Body::Wait { on });
+                        }
+                    }
+                }
+            }
+        }
+        self.absorb(crate::engine::StepOutput::default());
+    }
+
+    fn query_of(&self, child: ThreadId, said: Option<&Reread>) -> String {
+        if let Some(thread) = self.emitter.org.thread(child) {
+            return thread.query.clone();
+        }
+        said.into_iter()
+            .flat_map(|s| s.findings.iter().rev())
+            .find_map(|finding| match &finding.found {
+                Found::Fork { index, query } if Some(*index) == child.index() => {
+                    Some(query.clone())
+                }
+                _ => None,
+            })
+            .unwrap_or_else(|| self.header.query.clone())
+    }
+
+    /// Wishes that were still open: queued commands, and the rest of the policy's plan.
+    fn queue_again(&mut self) {
+        if self.header.policy == Policy::Parallel {
+            let k = u16::try_from(self.header.k).unwrap_or(crate::org::MAX_INDEX);
+            let ids = || (1..=k).filter_map(ThreadId::worker);
+            let joined = |id| self.emitter.org.thread(id).is_some_and(|t| t.joined);
+            let forks = ids()
+                .filter(|id| self.emitter.org.thread(*id).is_none())
+                .map(|_| Wish::Fork(self.header.query.clone()));
+            let joins = ids().filter(|id| !joined(*id)).map(Wish::Join);
+            let plan: Vec<Intent> = forks
+                .chain(joins)
+                .map(|what| Intent {
+                    by: Author::System,
+                    cause: None,
+                    what,
+                })
+                .collect();
+            self.intents.extend(plan);
+        }
+        let queued: Vec<Intent> = self
+            .emitter
+            .org
+            .commands
+            .iter()
+            .filter(|c| matches!(c.outcome, Some(Outcome::Queued { .. })))
+            .filter_map(|c| {
+                let what = match &c.command {
+                    Command::Fork { query } => Wish::Fork(query.trim().to_owned()),
+                    Command::Join { thread } => Wish::Join(*thread),
+                    Command::Answer => Wish::Answer,
+                    _ => return None,
+                };
+                Some(Intent {
+                    by: Author::Human,
+                    cause: Some(c.seq),
+                    what,
+                })
+            })
+            .collect();
+        self.intents.extend(queued);
+    }
+}
+
+/// The index in `<FORK-i>…`.
+fn fork_index(bytes: &[u8]) -> Option<u16> {
+    let text = std::str::from_utf8(bytes).ok()?;
+    let (index, _) = text.strip_prefix("<FORK-")?.split_once('>')?;
+    index.parse().ok()
+}

@@ -1,0 +1,129 @@
+//! One thread while it runs: its sequence in the engine, its scanner, and what it still has to do.
+
+use crate::engine::{Epoch, SeqId, SeqOp};
+use crate::org::{Seq, Step, ThreadId};
+use crate::protocol::{Finding, Grammar, Scanner};
+use std::collections::VecDeque;
+
+/// Tokens of a worker's text that stand in for a missing RETURN.
+pub const TAIL_TOKENS: usize = 128;
+
+/// A Fork made by hand while its thread waited: its text goes into the context afterwards.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Deferred {
+    /// Sub-query index.
+    pub index: u16,
+    /// The sub-query.
+    pub query: String,
+    /// The command.
+    pub cause: Option<Seq>,
+}
+
+/// A blocked Fork.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Blocked {
+    /// Since when.
+    pub since: Step,
+    /// Who forked.
+    pub parent: ThreadId,
+    /// The worker to start.
+    pub child: ThreadId,
+    /// Its sub-query.
+    pub query: String,
+}
+
+/// A running thread.
+#[derive(Debug)]
+pub struct Runner {
+    /// Its sequence.
+    pub seq: SeqId,
+    /// Epoch of the tokens it takes.
+    pub epoch: Epoch,
+    /// Reads what it decodes.
+    pub scanner: Scanner,
+    /// Bytes of its text, decoded and spliced.
+    pub text_len: u64,
+    /// Tokens in its context: prompt, decoded, spliced.
+    pub context: usize,
+    /// Found but not yet acted on: it waits.
+    pub pending: VecDeque<Finding>,
+    /// For after the wait.
+    pub deferred: Vec<Deferred>,
+    /// The engine was told to run it.
+    running: bool,
+    tail: VecDeque<Vec<u8>>,
+}
+
+impl Runner {
+    /// A thread at its start.
+    #[must_use]
+    pub fn new(seq: SeqId, grammar: Grammar, context: usize) -> Self {
+        Self {
+            seq,
+            epoch: Epoch::default(),
+            scanner: Scanner::new(grammar),
+            text_len: 0,
+            context,
+            pending: VecDeque::new(),
+            deferred: Vec::new(),
+            running: false,
+            tail: VecDeque::new(),
+        }
+    }
+
+    /// Takes in a decoded token.
+    pub fn decoded(&mut self, bytes: &[u8]) {
+        let mut findings = Vec::new();
+        self.scanner.push(bytes, self.text_len, &mut findings);
+        self.pending.extend(findings);
+        self.text_len += bytes.len() as u64;
+        self.context += 1;
+        self.remember(bytes);
+    }
+
+    fn remember(&mut self, token: &[u8]) {
+        if self.tail.len() == TAIL_TOKENS {
+            self.tail.pop_front();
+        }
+        self.tail.push_back(token.to_vec());
+    }
+
+    /// Takes in a recorded piece that the scanner has read already; `lens` are the byte lengths of its
+    /// tokens if it was decoded.
+    pub fn restored(&mut self, bytes: &[u8], lens: &[u32], tokens: usize) {
+        let mut rest = bytes;
+        for len in lens {
+            let (token, more) = rest.split_at((*len as usize).min(rest.len()));
+            self.remember(token);
+            rest = more;
+        }
+        self.spliced(bytes, tokens);
+    }
+
+    /// Takes in a splice of `tokens` tokens.
+    pub fn spliced(&mut self, bytes: &[u8], tokens: usize) {
+        self.text_len += bytes.len() as u64;
+        self.context += tokens;
+    }
+
+    /// What stands in for a RETURN that never closed: its open text, else the last tokens.
+    #[must_use]
+    pub fn partial(&self) -> String {
+        self.scanner.open_text().unwrap_or_else(|| {
+            let bytes: Vec<u8> = self.tail.iter().flatten().copied().collect();
+            String::from_utf8_lossy(&bytes).trim().to_owned()
+        })
+    }
+
+    /// The operation that makes the engine run it or not, if that changes anything.
+    pub fn set_running(&mut self, run: bool) -> Option<SeqOp> {
+        (self.running != run).then(|| {
+            self.running = run;
+            if run {
+                SeqOp::Run(self.seq)
+            } else {
+                SeqOp::Hold(self.seq)
+            }
+        })
+    }
+}

@@ -1,0 +1,345 @@
+//! One running session: drives the engine step by step and turns what it decodes into events.
+//!
+//! The session owns the engine (by its thread's proxy), the emitter and one [`Runner`] a thread. It
+//! decides by [`crate::org::rules`] alone. Commands are served between steps only.
+
+use super::emitter::Emitter;
+use super::orders::Order;
+use super::runner::{Blocked, Runner};
+use crate::engine::{Engine, SeqId, SeqOp};
+use crate::org::{Author, Body, Command, ErrorKind, Outcome, RunEnd, Seq, Status, Step, ThreadId};
+use crate::record::{Header, Health};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
+use std::time::{Duration, Instant};
+
+/// How long to look for commands at a time while nothing can be decoded.
+const IDLE: Duration = Duration::from_millis(50);
+
+/// A person's running start while everything else is held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stepping {
+    /// Until the step after this one is done.
+    One(Step),
+    /// Until something other than text happens.
+    UntilAction,
+}
+
+/// What a person (or a policy) wants of the organizer at the next possible moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Intent {
+    pub by: Author,
+    pub cause: Option<Seq>,
+    pub what: Wish,
+}
+
+/// See [`Intent`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Wish {
+    Fork(String),
+    Join(ThreadId),
+    Answer,
+}
+
+/// Who can send commands while the run goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Audience {
+    /// A person at the screen: paused means waiting for them, and marks are taken after the end.
+    Person,
+    /// Nobody but the orders and signals: paused with nothing due is the end.
+    Nobody,
+}
+
+/// How a session left off.
+#[derive(Debug)]
+pub struct Finished {
+    /// Orders that never came due, in file order.
+    pub unfired: Vec<Command>,
+    /// The run stopped because it was paused and nothing was due.
+    pub stuck: bool,
+    /// The final state.
+    pub organization: crate::org::Organization,
+    /// The header.
+    pub header: Header,
+    /// What the recorder could not do.
+    pub record_error: Option<String>,
+}
+
+/// A running session.
+pub struct Session {
+    pub(super) engine: Box<dyn Engine>,
+    pub(super) emitter: Emitter,
+    pub(super) header: Header,
+    pub(super) runners: BTreeMap<ThreadId, Runner>,
+    pub(super) by_seq: BTreeMap<SeqId, ThreadId>,
+    pub(super) ops: Vec<SeqOp>,
+    pub(super) blocked: Vec<Blocked>,
+    pub(super) intents: VecDeque<Intent>,
+    pub(super) orders: VecDeque<Order>,
+    pub(super) stepping: Option<Stepping>,
+    /// Sequence holding the instructions that all workers share, and its tokens.
+    pub(super) template: Option<(SeqId, Vec<u32>)>,
+    pub(super) next_seq: u32,
+    pub(super) tokens_per_s: u32,
+    next_step_at: Instant,
+    audience: Audience,
+    stuck: bool,
+    held_by_recorder: bool,
+}
+
+impl Session {
+    /// A session that has not begun: see [`Session::begin`] and [`Session::restore`].
+    pub(super) fn new(
+        engine: Box<dyn Engine>,
+        emitter: Emitter,
+        header: Header,
+        audience: Audience,
+    ) -> Self {
+        Self {
+            engine,
+            emitter,
+            header,
+            runners: BTreeMap::new(),
+            by_seq: BTreeMap::new(),
+            ops: Vec::new(),
+            blocked: Vec::new(),
+            intents: VecDeque::new(),
+            orders: VecDeque::new(),
+            stepping: None,
+            template: None,
+            next_seq: 0,
+            tokens_per_s: 0,
+            next_step_at: Instant::now(),
+            audience,
+            stuck: false,
+            held_by_recorder: false,
+        }
+    }
+
+    /// Gives it commands that come due by themselves.
+    pub fn set_orders(&mut self, orders: VecDeque<Order>) {
+        self.orders = orders;
+    }
+
+    /// Limits its pace from the start; 0: no limit.
+    pub fn set_speed(&mut self, tokens_per_s: u32) {
+        self.tokens_per_s = tokens_per_s;
+    }
+
+    /// Runs to the end.
+    pub fn run(mut self, commands: &Receiver<Command>) -> Finished {
+        while self.boundary(commands) {
+            let ops = std::mem::take(&mut self.ops);
+            match self.engine.advance(ops) {
+                Ok(output) => self.absorb(output),
+                Err(error) => self.engine_failed(&error.to_string()),
+            }
+            self.housekeeping();
+        }
+        self.close()
+    }
+
+    pub(super) fn over(&self) -> bool {
+        self.emitter.org.end.is_some()
+    }
+
+    /// Everything between two steps. False when the session is over and nobody wants anything more.
+    fn boundary(&mut self, commands: &Receiver<Command>) -> bool {
+        loop {
+            self.fire_orders();
+            if !self.drain(commands) {
+                return false;
+            }
+            if self.over() {
+                if self.audience == Audience::Nobody {
+                    return false;
+                }
+            } else {
+                self.pursue_intents();
+                if self.over() {
+                    continue;
+                }
+                self.sync_running();
+                if self.can_decode() {
+                    let now = Instant::now();
+                    if now >= self.next_step_at || self.tokens_per_s == 0 {
+                        self.next_step_at = self.pace(now);
+                        return true;
+                    }
+                    if !self.wait_for_command(commands, self.next_step_at - now) {
+                        return false;
+                    }
+                    continue;
+                }
+                if self.audience == Audience::Nobody && !self.held_by_recorder {
+                    self.stuck = true;
+                    self.command(Command::Interrupt, Author::System);
+                    return false;
+                }
+                self.housekeeping();
+            }
+            if !self.wait_for_command(commands, IDLE) {
+                return false;
+            }
+        }
+    }
+
+    /// When the step after one taken `now` may come at the earliest.
+    fn pace(&self, now: Instant) -> Instant {
+        if self.tokens_per_s == 0 {
+            return now;
+        }
+        let period = Duration::from_secs_f64(1.0 / f64::from(self.tokens_per_s));
+        // Keep the beat, but never run after a long stop to catch up.
+        (self.next_step_at + period).max(now)
+    }
+
+    fn fire_orders(&mut self) {
+        while self
+            .orders
+            .front()
+            .is_some_and(|order| order.due(&self.emitter))
+        {
+            if let Some(order) = self.orders.pop_front() {
+                self.command(order.command, Author::Human);
+            }
+        }
+    }
+
+    /// Serves everything in the channel; false when the other side is gone and the run must stop.
+    fn drain(&mut self, commands: &Receiver<Command>) -> bool {
+        loop {
+            match commands.try_recv() {
+                Ok(command) => {
+                    if !self.serve(command) {
+                        return false;
+                    }
+                }
+                Err(TryRecvError::Empty) => return true,
+                Err(TryRecvError::Disconnected) => return self.abandoned_by_sender(),
+            }
+        }
+    }
+
+    fn wait_for_command(&mut self, commands: &Receiver<Command>, patience: Duration) -> bool {
+        match commands.recv_timeout(patience) {
+            Ok(command) => self.serve(command),
+            Err(RecvTimeoutError::Timeout) => true,
+            Err(RecvTimeoutError::Disconnected) => self.abandoned_by_sender(),
+        }
+    }
+
+    /// The screen is gone: stop so that the session can be resumed.
+    fn abandoned_by_sender(&mut self) -> bool {
+        if !self.over() {
+            self.command(Command::Interrupt, Author::System);
+        }
+        false
+    }
+
+    fn serve(&mut self, command: Command) -> bool {
+        let leaves = command == Command::Interrupt;
+        self.command(command, Author::Human);
+        !leaves
+    }
+
+    /// Whether some thread would decode in the next step.
+    fn can_decode(&self) -> bool {
+        if self.held_by_recorder {
+            return false;
+        }
+        if self.emitter.org.paused && self.stepping.is_none() {
+            return false;
+        }
+        self.emitter
+            .org
+            .threads()
+            .any(|t| t.status == Status::Running && !t.paused)
+    }
+
+    /// Tells the engine who decodes.
+    fn sync_running(&mut self) {
+        for (id, runner) in &mut self.runners {
+            let run = self
+                .emitter
+                .org
+                .thread(*id)
+                .is_some_and(|t| t.status == Status::Running && !t.paused);
+            self.ops.extend(runner.set_running(run));
+        }
+    }
+
+    pub(super) fn engine_failed(&mut self, message: &str) {
+        self.emitter.emit(
+            Author::System,
+            Some(ThreadId::ORGANIZER),
+            None,
+            Body::Error {
+                error: ErrorKind::Engine,
+                span: None,
+                message: message.to_owned(),
+            },
+        );
+        self.end_run(RunEnd::Failed, None, None);
+    }
+
+    /// After every step: keyframes, the recorder's health, what the screen should know.
+    fn housekeeping(&mut self) {
+        self.emitter.flush_due();
+        self.emitter.keyframe();
+        let status = self.emitter.recorder().map(crate::record::Recorder::status);
+        let Some(status) = status else { return };
+        self.held_by_recorder = status.health == Health::Full;
+        if let Some(mailbox) = self.emitter.mailbox() {
+            mailbox.report(|report| {
+                if report.banner != status.banner {
+                    report.banner.clone_from(&status.banner);
+                }
+            });
+        }
+    }
+
+    /// Returns the engine's memory, finishes the file.
+    fn close(mut self) -> Finished {
+        let closing: Vec<SeqOp> = self.by_seq.keys().map(|seq| SeqOp::Close(*seq)).collect();
+        // The run is over: an engine that fails now has nothing left to lose.
+        let _ = self.engine.advance(closing);
+        let record_error = self
+            .emitter
+            .take_recorder()
+            .and_then(|recorder| recorder.finish().err())
+            .map(|e| e.to_string());
+        Finished {
+            unfired: self.orders.into_iter().map(|o| o.command).collect(),
+            stuck: self.stuck,
+            organization: self.emitter.org,
+            header: self.header,
+            record_error,
+        }
+    }
+
+    /// Serves one command and records what became of it.
+    pub(super) fn command(&mut self, command: Command, by: Author) {
+        let cause = self.emitter.emit(
+            by,
+            None,
+            None,
+            Body::Command {
+                command: command.clone(),
+            },
+        );
+        let outcome = if self.over() && !command.works_after_the_end() {
+            Outcome::Refused {
+                why: "the run has ended".into(),
+            }
+        } else {
+            self.carry_out(&command, cause)
+        };
+        self.effect(cause, outcome);
+    }
+
+    pub(super) fn effect(&mut self, cause: Seq, outcome: Outcome) {
+        self.emitter
+            .emit(Author::System, None, Some(cause), Body::Effect { outcome });
+    }
+}

@@ -1,0 +1,454 @@
+//! Folding one step: first all tokens, then ends, then Forks and Joins in path order.
+
+use super::config::{overflow, strictness};
+use super::runner::Blocked;
+use super::session::{Session, Stepping};
+use crate::engine::{Decoded, SeqOp, StepOutput, Stop};
+use crate::org::rules::{ForkVerdict, JoinVerdict, Strictness, judge_fork, judge_join};
+use crate::org::{
+    ActionKind, Anchor, Author, Body, Command, ErrorKind, Role, RunEnd, Seq, Status, TextBytes,
+    ThreadEnd, ThreadId, WaitOn,
+};
+use crate::protocol::{Finding, Found, Position};
+use std::collections::BTreeMap;
+
+impl Session {
+    /// Turns what one step produced into events.
+    pub(super) fn absorb(&mut self, output: StepOutput) {
+        let mut fresh: Vec<(ThreadId, Decoded)> = output
+            .decoded
+            .into_iter()
+            .filter_map(|token| {
+                let id = *self.by_seq.get(&token.seq)?;
+                let runner = self.runners.get(&id)?;
+                (runner.epoch == token.epoch).then_some((id, token))
+            })
+            .collect();
+        fresh.sort_by_key(|(id, _)| *id);
+        if !fresh.is_empty() {
+            self.emitter.step = self.emitter.step.next();
+        }
+        let mut stops: BTreeMap<ThreadId, Stop> = output
+            .stopped
+            .into_iter()
+            .filter_map(|(seq, stop)| self.by_seq.get(&seq).map(|id| (*id, stop)))
+            .collect();
+        for (id, token) in fresh {
+            if token.eos {
+                stops.insert(id, Stop::Exhausted);
+            }
+            self.take_token(id, token);
+        }
+        self.report_pages(
+            output.stats.pages_used,
+            output.stats.pages_total,
+            output.stats.queued,
+        );
+        let revision = self.emitter.org.revision();
+        self.end_workers(&stops);
+        self.serve_blocked();
+        self.act();
+        if !self.over() {
+            self.end_organizer(stops.get(&ThreadId::ORGANIZER));
+        }
+        self.finish_stepping(revision);
+    }
+
+    fn report_pages(&self, used: usize, total: usize, queued: usize) {
+        if let Some(mailbox) = self.emitter.mailbox()
+            && total > 0
+        {
+            mailbox.report(|report| {
+                report.pages = (used, total);
+                report.queued = queued;
+            });
+        }
+    }
+
+    fn take_token(&mut self, id: ThreadId, token: Decoded) {
+        let Some(runner) = self.runners.get_mut(&id) else {
+            return;
+        };
+        runner.decoded(&token.bytes);
+        let lens = vec![u32::try_from(token.bytes.len()).unwrap_or(u32::MAX)];
+        let body = Body::Tokens {
+            ids: vec![token.token],
+            bytes: TextBytes(token.bytes),
+            lens,
+            logprobs: token.logprob.into_iter().collect(),
+            top: if token.alternatives.is_empty() {
+                Vec::new()
+            } else {
+                vec![token.alternatives]
+            },
+        };
+        self.emitter.emit(Author::Model, Some(id), None, body);
+    }
+
+    fn end_workers(&mut self, stops: &BTreeMap<ThreadId, Stop>) {
+        let workers: Vec<ThreadId> = self
+            .emitter
+            .org
+            .threads()
+            .filter(|t| t.role == Role::Worker && !t.ended())
+            .map(|t| t.id)
+            .collect();
+        for id in workers {
+            let returned = self.runners.get_mut(&id).and_then(|r| {
+                matches!(r.pending.front()?.found, Found::Return { .. })
+                    .then(|| r.pending.pop_front())?
+            });
+            if let Some(Finding {
+                found: Found::Return { text },
+                from,
+                to,
+            }) = returned
+            {
+                self.action(id, ActionKind::Return, (from, to), None, text, None, None);
+                self.end_worker(id, ThreadEnd::Returned, None);
+                continue;
+            }
+            let tokens = self.emitter.org.thread(id).map_or(0, |t| t.tokens);
+            match stops.get(&id) {
+                Some(Stop::Absent) => {
+                    let at = self.runners.get(&id).map_or(0, |r| r.text_len);
+                    let action = Body::Action {
+                        action: ActionKind::Return,
+                        span: (at, at),
+                        at: tokens,
+                        child: None,
+                        text: String::new(),
+                        anchor: None,
+                    };
+                    self.emitter.emit(Author::System, Some(id), None, action);
+                    self.end_worker(id, ThreadEnd::Returned, None);
+                }
+                Some(Stop::Exhausted) => self.end_worker(id, ThreadEnd::Eos, None),
+                Some(Stop::ContextFull) => self.end_worker(id, ThreadEnd::Limit, None),
+                Some(Stop::Failed(message)) => {
+                    self.error(id, ErrorKind::Engine, None, message.clone());
+                    self.end_worker(id, ThreadEnd::Failed, None);
+                }
+                None if tokens >= self.header.limits.worker => {
+                    self.end_worker(id, ThreadEnd::Limit, None);
+                }
+                None => {}
+            }
+        }
+    }
+
+    /// Ends a worker, frees its sequence, and hands its result to whoever waits at a Join.
+    pub(super) fn end_worker(&mut self, id: ThreadId, end: ThreadEnd, cause: Option<Seq>) {
+        self.emitter
+            .emit(Author::System, Some(id), cause, Body::End { end });
+        if let Some(runner) = self.runners.get(&id) {
+            self.ops.push(SeqOp::Close(runner.seq));
+            self.by_seq.remove(&runner.seq);
+        }
+        let waiting: Vec<ThreadId> = self
+            .emitter
+            .org
+            .waiting()
+            .filter(|(_, on)| *on == WaitOn::Join(id))
+            .map(|(parent, _)| parent)
+            .collect();
+        for parent in waiting {
+            self.emitter
+                .emit(Author::System, Some(parent), cause, Body::Resume);
+            self.splice_result(parent, id);
+        }
+    }
+
+    /// Blocked Forks take free slots, longest wait first.
+    pub(super) fn serve_blocked(&mut self) {
+        self.blocked.sort();
+        while self.emitter.org.free_slots() > 0 && !self.blocked.is_empty() && !self.over() {
+            let Blocked {
+                parent,
+                child,
+                query,
+                ..
+            } = self.blocked.remove(0);
+            self.emitter
+                .emit(Author::System, Some(parent), None, Body::Resume);
+            self.start_worker(child, &query, Author::System, None);
+        }
+    }
+
+    /// Forks, Joins and the answer, in path order.
+    pub(super) fn act(&mut self) {
+        let ids: Vec<ThreadId> = self.runners.keys().copied().collect();
+        for id in ids {
+            while !self.over() && self.is_running(id) {
+                let next = self
+                    .runners
+                    .get_mut(&id)
+                    .and_then(|r| r.pending.pop_front());
+                let Some(finding) = next else { break };
+                self.act_on(id, finding);
+            }
+        }
+    }
+
+    pub(super) fn is_running(&self, id: ThreadId) -> bool {
+        self.emitter
+            .org
+            .thread(id)
+            .is_some_and(|t| t.status == Status::Running)
+    }
+
+    fn act_on(&mut self, id: ThreadId, finding: Finding) {
+        let span = (finding.from, finding.to);
+        match finding.found {
+            Found::Fork { index, query } => self.fork(id, index, query, span, None),
+            Found::Join { index } => self.join(id, index, span, None),
+            Found::Answer { text } => {
+                self.action(id, ActionKind::Answer, span, None, text.clone(), None, None);
+                self.end_run(RunEnd::Answered, Some(text), None);
+            }
+            // A worker's RETURN is taken among the ends.
+            Found::Return { .. } => {}
+        }
+    }
+
+    /// Judges a Fork and does what the verdict says. `by` is set for hand-made ones.
+    pub(super) fn fork(
+        &mut self,
+        parent: ThreadId,
+        index: u16,
+        query: String,
+        span: (u64, u64),
+        by: Option<(Author, Option<Seq>)>,
+    ) {
+        let (verdict, note) = judge_fork(
+            &self.emitter.org,
+            parent,
+            index,
+            &query,
+            strictness(&self.header),
+            overflow(&self.header),
+        );
+        if let Some((kind, message)) = note {
+            self.error(parent, kind, None, message);
+        }
+        match verdict {
+            ForkVerdict::Start(child) => {
+                let (author, cause) = by.clone().unwrap_or((Author::Model, None));
+                self.action(
+                    parent,
+                    ActionKind::Fork,
+                    span,
+                    Some(child),
+                    query.clone(),
+                    None,
+                    by,
+                );
+                self.start_worker(child, &query, author, cause);
+            }
+            ForkVerdict::Block(child) => {
+                self.action(
+                    parent,
+                    ActionKind::Fork,
+                    span,
+                    Some(child),
+                    query.clone(),
+                    None,
+                    by,
+                );
+                let on = WaitOn::Slot(child);
+                self.emitter
+                    .emit(Author::System, Some(parent), None, Body::Wait { on });
+                self.blocked.push(Blocked {
+                    since: self.emitter.step,
+                    parent,
+                    child,
+                    query,
+                });
+            }
+            ForkVerdict::Refuse(kind, message) => {
+                self.format_error(parent, kind, span, message);
+            }
+        }
+    }
+
+    /// Judges a Join and does what the verdict says.
+    pub(super) fn join(
+        &mut self,
+        parent: ThreadId,
+        index: u16,
+        span: (u64, u64),
+        by: Option<(Author, Option<Seq>)>,
+    ) {
+        match judge_join(&self.emitter.org, parent, index) {
+            JoinVerdict::Ready(child) => {
+                self.action(
+                    parent,
+                    ActionKind::Join,
+                    span,
+                    Some(child),
+                    String::new(),
+                    None,
+                    by,
+                );
+                self.splice_result(parent, child);
+            }
+            JoinVerdict::Wait(child) => {
+                self.action(
+                    parent,
+                    ActionKind::Join,
+                    span,
+                    Some(child),
+                    String::new(),
+                    None,
+                    by,
+                );
+                let on = WaitOn::Join(child);
+                self.emitter
+                    .emit(Author::System, Some(parent), None, Body::Wait { on });
+            }
+            JoinVerdict::Refuse(kind, message) => {
+                self.format_error(parent, kind, span, message);
+                if !self.over() {
+                    self.splice_empty_result(parent, index);
+                }
+            }
+        }
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    pub(super) fn action(
+        &mut self,
+        thread: ThreadId,
+        action: ActionKind,
+        span: (u64, u64),
+        child: Option<ThreadId>,
+        text: String,
+        anchor: Option<Anchor>,
+        by: Option<(Author, Option<Seq>)>,
+    ) {
+        let (author, cause) = by.unwrap_or((Author::Model, None));
+        let body = Body::Action {
+            action,
+            span,
+            at: self.emitter.org.thread(thread).map_or(0, |t| t.tokens),
+            child,
+            text,
+            anchor,
+        };
+        self.emitter.emit(author, Some(thread), cause, body);
+    }
+
+    /// An error with a place in the text; ends a strict run.
+    fn format_error(&mut self, id: ThreadId, kind: ErrorKind, span: (u64, u64), message: String) {
+        self.error(id, kind, Some(span), message);
+        if strictness(&self.header) == Strictness::Strict {
+            self.end_run(RunEnd::Failed, None, None);
+        }
+    }
+
+    pub(super) fn error(
+        &mut self,
+        id: ThreadId,
+        error: ErrorKind,
+        span: Option<(u64, u64)>,
+        message: String,
+    ) {
+        let body = Body::Error {
+            error,
+            span,
+            message,
+        };
+        self.emitter.emit(Author::System, Some(id), None, body);
+    }
+
+    fn end_organizer(&mut self, stop: Option<&Stop>) {
+        let id = ThreadId::ORGANIZER;
+        let Some(runner) = self.runners.get(&id) else {
+            return;
+        };
+        let position = runner.scanner.position();
+        let partial = (position == Position::InAnswer)
+            .then(|| runner.scanner.open_text())
+            .flatten();
+        let tokens = self.emitter.org.thread(id).map_or(0, |t| t.tokens);
+        match stop {
+            Some(Stop::Exhausted | Stop::Absent) if self.is_running(id) => {
+                if let Position::InFork(index) = position {
+                    let message = format!("stopped inside the Fork of sub-query {index}");
+                    self.error(id, ErrorKind::UnclosedFork, None, message);
+                }
+                let message = if partial.is_some() {
+                    "stopped inside the ANSWER"
+                } else {
+                    "stopped without an ANSWER"
+                };
+                self.error(id, ErrorKind::NoAnswer, None, message.into());
+                self.end_run(RunEnd::NoAnswer, partial, None);
+            }
+            Some(Stop::Failed(message)) => self.engine_failed(&message.clone()),
+            Some(Stop::ContextFull) => self.out_of_tokens("its context is full", partial),
+            _ if tokens >= self.header.limits.organizer => {
+                let why = format!("used up its {} tokens", self.header.limits.organizer);
+                self.out_of_tokens(&why, partial);
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn out_of_tokens(&mut self, why: &str, partial: Option<String>) {
+        let id = ThreadId::ORGANIZER;
+        self.error(
+            id,
+            ErrorKind::TokenLimit,
+            None,
+            format!("the organizer stopped: {why}"),
+        );
+        self.end_run(RunEnd::TokenLimit, partial, None);
+    }
+
+    /// Ends the run: everybody still going is abandoned (or left as it is when interrupted).
+    pub(super) fn end_run(&mut self, end: RunEnd, answer: Option<String>, cause: Option<Seq>) {
+        if end != RunEnd::Interrupted {
+            let going: Vec<ThreadId> = self
+                .emitter
+                .org
+                .threads()
+                .filter(|t| !t.ended())
+                .map(|t| t.id)
+                .rev()
+                .collect();
+            for id in going {
+                let how = match (id.is_organizer(), end) {
+                    (true, RunEnd::Answered) => ThreadEnd::Answered,
+                    (true, RunEnd::NoAnswer) => ThreadEnd::Eos,
+                    (true, RunEnd::TokenLimit) => ThreadEnd::Limit,
+                    (true, RunEnd::Failed) => ThreadEnd::Failed,
+                    _ => ThreadEnd::Abandoned,
+                };
+                self.emitter
+                    .emit(Author::System, Some(id), cause, Body::End { end: how });
+            }
+        }
+        self.emitter.end_run(end, answer, cause);
+        self.blocked.clear();
+        self.intents.clear();
+        if let Some(mailbox) = self.emitter.mailbox() {
+            mailbox.report(|report| report.phase = super::mailbox::Phase::Over);
+        }
+    }
+
+    /// A running start ends after its step, or at the action it ran to.
+    fn finish_stepping(&mut self, revision: u64) {
+        let done = match self.stepping {
+            Some(Stepping::One(from)) => self.emitter.step > from,
+            Some(Stepping::UntilAction) => self.emitter.org.revision() != revision,
+            None => false,
+        };
+        if done {
+            self.stepping = None;
+            if !self.over() && !self.emitter.org.paused {
+                self.command(Command::Pause { thread: None }, Author::System);
+            }
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! Text that nobody decodes: results, hand-made tags; and the start of workers.
+
+use super::config::messages;
+use super::runner::Runner;
+use super::session::Session;
+use crate::engine::{Priority, SeqId, SeqOp, TokenId};
+use crate::org::{
+    Author, Body, ErrorKind, Role, Seat, Seq, SpliceKind, TextBytes, ThreadEnd, ThreadId,
+};
+use crate::protocol::Grammar;
+
+/// Tokens of a context kept free so that a thread can still write a few words after a splice.
+const HEADROOM: usize = 32;
+
+/// Where a splice comes from.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Origin {
+    pub by: Author,
+    pub cause: Option<Seq>,
+    pub of: Option<ThreadId>,
+    pub result: Option<ThreadEnd>,
+}
+
+impl Origin {
+    pub(super) fn by(by: Author, cause: Option<Seq>) -> Self {
+        Self {
+            by,
+            cause,
+            ..Self::default()
+        }
+    }
+}
+
+impl Session {
+    /// Puts `text` into a thread's context. True if it fitted whole; a thread whose context is full
+    /// ends with `limit`.
+    pub(super) fn splice(
+        &mut self,
+        id: ThreadId,
+        kind: SpliceKind,
+        text: &str,
+        origin: Origin,
+    ) -> bool {
+        let (ids, error) = match self.engine.encode(text) {
+            Ok(ids) => (ids, None),
+            Err(error) => (Vec::new(), Some(error.to_string())),
+        };
+        let context = self.engine.card().model.context;
+        let Some(runner) = self.runners.get_mut(&id) else {
+            return false;
+        };
+        let room = if context == 0 {
+            usize::MAX
+        } else {
+            context.saturating_sub(runner.context + HEADROOM)
+        };
+        let whole = ids.len() <= room;
+        let (ids, bytes) = if whole {
+            (ids, text.as_bytes().to_vec())
+        } else {
+            let kept = ids[..room].to_vec();
+            let bytes = self.engine.decode(&kept);
+            (kept, bytes)
+        };
+        runner.spliced(&bytes, ids.len());
+        self.ops.push(SeqOp::Append {
+            seq: runner.seq,
+            tokens: ids.clone(),
+            decoded: false,
+        });
+        let body = Body::Splice {
+            splice: kind,
+            ids,
+            bytes: TextBytes(bytes),
+            of: origin.of,
+            result: origin.result,
+            shortened: !whole,
+        };
+        self.emitter.emit(origin.by, Some(id), origin.cause, body);
+        if let Some(message) = error {
+            self.error(id, ErrorKind::Engine, None, message);
+        }
+        if !whole {
+            self.context_full(id);
+        }
+        whole
+    }
+
+    fn context_full(&mut self, id: ThreadId) {
+        if id.is_organizer() {
+            self.out_of_tokens("its context is full", None);
+        } else {
+            self.end_worker(id, ThreadEnd::Limit, None);
+        }
+    }
+
+    /// Puts the result of `child` into `parent`, then the text of Forks made by hand meanwhile.
+    pub(super) fn splice_result(&mut self, parent: ThreadId, child: ThreadId) {
+        let Some(end) = self.emitter.org.thread(child).and_then(|t| t.end()) else {
+            return;
+        };
+        let result = match self.emitter.org.result(child) {
+            Some((text, _)) => text.to_owned(),
+            None => self
+                .runners
+                .get(&child)
+                .map(Runner::partial)
+                .unwrap_or_default(),
+        };
+        let mark = match end {
+            ThreadEnd::Killed => " [partial: killed]",
+            ThreadEnd::Failed => " [partial: failed]",
+            ThreadEnd::Limit => " [partial: limit]",
+            _ => "",
+        };
+        let index = child.index().unwrap_or_default();
+        let text = format!("{result}{mark}</JOIN-{index}>");
+        let origin = Origin {
+            by: Author::System,
+            cause: None,
+            of: Some(child),
+            result: Some(end),
+        };
+        if !self.splice(parent, SpliceKind::Result, &text, origin) {
+            return;
+        }
+        let deferred = self
+            .runners
+            .get_mut(&parent)
+            .map(|r| std::mem::take(&mut r.deferred))
+            .unwrap_or_default();
+        for fork in deferred {
+            let text = format!("<FORK-{0}>{1}</FORK-{0}>", fork.index, fork.query);
+            let origin = Origin::by(Author::Human, fork.cause);
+            if !self.splice(parent, SpliceKind::Fork, &text, origin) {
+                return;
+            }
+        }
+    }
+
+    /// Closes a Join that has no result, so that the text stays well-formed.
+    pub(super) fn splice_empty_result(&mut self, parent: ThreadId, index: u16) {
+        let text = format!("</JOIN-{index}>");
+        let origin = Origin::by(Author::System, None);
+        self.splice(parent, SpliceKind::Result, &text, origin);
+    }
+
+    /// Starts the worker `id` on `query`.
+    pub(super) fn start_worker(
+        &mut self,
+        id: ThreadId,
+        query: &str,
+        by: Author,
+        cause: Option<Seq>,
+    ) {
+        let system = self.header.prompts.worker.clone();
+        let prompt = self
+            .engine
+            .prompt(&messages(&system, query), self.header.thinking);
+        let (prompt, failure) = match prompt {
+            Ok(ids) => (ids, None),
+            Err(error) => (Vec::new(), Some(error.to_string())),
+        };
+        self.emitter.emit(
+            by,
+            Some(id),
+            cause,
+            Body::Thread {
+                role: Role::Worker,
+                seat: Seat::Model,
+                query: query.to_owned(),
+                prompt: prompt.clone(),
+            },
+        );
+        self.open(id, Grammar::Worker, &prompt);
+        if let Some(message) = failure {
+            self.error(id, ErrorKind::Engine, None, message);
+            self.end_worker(id, ThreadEnd::Failed, None);
+        }
+    }
+
+    /// Opens a sequence for thread `id` with its prompt.
+    pub(super) fn open(&mut self, id: ThreadId, grammar: Grammar, prompt: &[TokenId]) {
+        let seq = self.new_seq();
+        let prefix = (!id.is_organizer())
+            .then(|| self.shared_prefix(prompt))
+            .flatten();
+        let shared = prefix.map_or(0, |(_, len)| len);
+        self.ops.push(SeqOp::Open {
+            seq,
+            key: id.to_string(),
+            sampling: self.header.sampling.clone(),
+            priority: if id.is_organizer() {
+                Priority::Organizer
+            } else {
+                Priority::Worker
+            },
+            prefix,
+        });
+        self.ops.push(SeqOp::Append {
+            seq,
+            tokens: prompt[shared..].to_vec(),
+            decoded: false,
+        });
+        self.by_seq.insert(seq, id);
+        self.runners
+            .insert(id, Runner::new(seq, grammar, prompt.len()));
+    }
+
+    pub(super) fn new_seq(&mut self) -> SeqId {
+        let seq = SeqId(self.next_seq);
+        self.next_seq += 1;
+        seq
+    }
+
+    /// The part of a worker's prompt that the template sequence holds already. The template is made of
+    /// what the prompts of two different sub-queries have in common.
+    fn shared_prefix(&mut self, prompt: &[TokenId]) -> Option<(SeqId, usize)> {
+        if self.template.is_none() {
+            let system = self.header.prompts.worker.clone();
+            let thinking = self.header.thinking;
+            let one = self.engine.prompt(&messages(&system, "a"), thinking).ok()?;
+            let other = self.engine.prompt(&messages(&system, "7"), thinking).ok()?;
+            let common = one[..common_prefix(&one, &other)].to_vec();
+            let seq = self.new_seq();
+            self.ops.push(SeqOp::Open {
+                seq,
+                key: "template".into(),
+                sampling: self.header.sampling.clone(),
+                priority: Priority::Template,
+                prefix: None,
+            });
+            self.ops.push(SeqOp::Append {
+                seq,
+                tokens: common.clone(),
+                decoded: false,
+            });
+            self.template = Some((seq, common));
+        }
+        let (seq, tokens) = self.template.as_ref()?;
+        let len = common_prefix(tokens, prompt).min(prompt.len().saturating_sub(1));
+        (len > 0).then_some((*seq, len))
+    }
+}
+
+fn common_prefix(a: &[TokenId], b: &[TokenId]) -> usize {
+    a.iter().zip(b).take_while(|(x, y)| x == y).count()
+}

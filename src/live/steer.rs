@@ -1,0 +1,319 @@
+//! What commands do.
+
+use super::config::{overflow, strictness};
+use super::runner::Deferred;
+use super::session::{Intent, Session, Stepping, Wish};
+use super::splice::Origin;
+use crate::org::rules::{ForkVerdict, judge_fork, next_index};
+use crate::org::{
+    ActionKind, Anchor, Author, Body, Command, Outcome, RunEnd, Seq, SpliceKind, Status, ThreadEnd,
+    ThreadId, WaitOn,
+};
+use crate::protocol::{Position, Tag};
+
+fn refused(why: impl Into<String>) -> Outcome {
+    Outcome::Refused { why: why.into() }
+}
+
+impl Session {
+    /// Does what a command asks; its own event is `cause`.
+    pub(super) fn carry_out(&mut self, command: &Command, cause: Seq) -> Outcome {
+        match command {
+            Command::Pause { thread: None } => {
+                self.stepping = None;
+                self.unless(self.emitter.org.paused, "already paused")
+            }
+            Command::Resume { thread: None } => {
+                self.stepping = None;
+                self.unless(!self.emitter.org.paused, "not paused")
+            }
+            Command::Pause { thread: Some(id) } => self.hold(*id, true),
+            Command::Resume { thread: Some(id) } => self.hold(*id, false),
+            Command::Step => {
+                self.stepping = Some(Stepping::One(self.emitter.step));
+                Outcome::Done
+            }
+            Command::Next => {
+                self.stepping = Some(Stepping::UntilAction);
+                Outcome::Done
+            }
+            Command::Fork { query } => self.wish_fork(query, cause),
+            Command::Join { thread } => self.wish_join(*thread, cause),
+            Command::Answer => self.wish(Wish::Answer, cause),
+            Command::Kill { thread } => self.kill(*thread, cause),
+            Command::WrapUp { thread } => self.wrap_up(*thread, cause),
+            Command::Abort => {
+                self.end_run(RunEnd::Aborted, None, Some(cause));
+                Outcome::Done
+            }
+            Command::Interrupt => {
+                if self.over() {
+                    return refused("the run has ended");
+                }
+                self.end_run(RunEnd::Interrupted, None, Some(cause));
+                Outcome::Done
+            }
+            // Only `Session::restore` continues a session, and sees to it itself.
+            Command::Continue => refused("the run is going on"),
+            Command::Mark { name } => {
+                let name = name.clone();
+                self.emitter
+                    .emit(Author::Human, None, Some(cause), Body::Mark { name });
+                Outcome::Done
+            }
+            Command::Speed { tokens_per_s } => {
+                self.tokens_per_s = *tokens_per_s;
+                Outcome::Done
+            }
+        }
+    }
+
+    fn unless(&self, bad: bool, why: &str) -> Outcome {
+        if bad { refused(why) } else { Outcome::Done }
+    }
+
+    fn hold(&self, id: ThreadId, hold: bool) -> Outcome {
+        match self.emitter.org.thread(id) {
+            None => refused(format!("there is no thread {id}")),
+            Some(t) if t.ended() => refused(format!("thread {id} has ended")),
+            Some(t) if t.paused == hold => {
+                refused(if hold { "already paused" } else { "not paused" })
+            }
+            Some(_) => Outcome::Done,
+        }
+    }
+
+    /// A running worker called `id`, or why not.
+    fn active_worker(&self, id: ThreadId) -> Result<(), Outcome> {
+        if id.is_organizer() {
+            return Err(refused(
+                "the organizer cannot be stopped alone; answer now or abort the run",
+            ));
+        }
+        match self.emitter.org.thread(id) {
+            None => Err(refused(format!("there is no worker {id}"))),
+            Some(t) if t.ended() => Err(refused(format!("worker {id} has ended"))),
+            Some(_) => Ok(()),
+        }
+    }
+
+    fn kill(&mut self, id: ThreadId, cause: Seq) -> Outcome {
+        if let Err(refusal) = self.active_worker(id) {
+            return refusal;
+        }
+        self.end_worker(id, ThreadEnd::Killed, Some(cause));
+        self.serve_blocked();
+        self.act();
+        Outcome::Done
+    }
+
+    fn wrap_up(&mut self, id: ThreadId, cause: Seq) -> Outcome {
+        if let Err(refusal) = self.active_worker(id) {
+            return refusal;
+        }
+        let Some(runner) = self.runners.get_mut(&id) else {
+            return refused(format!("worker {id} is not running"));
+        };
+        match runner.scanner.position() {
+            Position::Free => {}
+            Position::InReturn => return refused(format!("worker {id} is writing its result")),
+            _ => return refused(format!("worker {id} is inside a tag")),
+        }
+        runner.scanner.enter(Position::InReturn, runner.text_len);
+        let text = Tag::ReturnOpen.to_string();
+        let origin = Origin::by(Author::Human, Some(cause));
+        self.splice(id, SpliceKind::WrapUp, &text, origin);
+        Outcome::Done
+    }
+
+    fn wish_fork(&mut self, query: &str, cause: Seq) -> Outcome {
+        let query = query.trim();
+        if query.is_empty() {
+            return refused("the sub-query is empty");
+        }
+        let organizer = ThreadId::ORGANIZER;
+        let Some(index) = next_index(&self.emitter.org, organizer) else {
+            return refused("no index is left");
+        };
+        let closing = Tag::ForkClose(index).to_string();
+        if query.contains(&closing) {
+            return refused(format!("the sub-query must not contain {closing}"));
+        }
+        let waits_for = match self.emitter.org.thread(organizer).map(|t| t.status) {
+            Some(Status::Waiting(WaitOn::Join(child))) => Some(child),
+            _ => None,
+        };
+        if let Some(waited) = waits_for
+            && self.emitter.org.free_slots() > 0
+            && self.blocked.is_empty()
+        {
+            return self.fork_while_waiting(organizer, index, query, waited, cause);
+        }
+        self.wish(Wish::Fork(query.to_owned()), cause)
+    }
+
+    /// The organizer stands at a Join: the worker starts now, the text follows after the result.
+    fn fork_while_waiting(
+        &mut self,
+        parent: ThreadId,
+        index: u16,
+        query: &str,
+        waited: ThreadId,
+        cause: Seq,
+    ) -> Outcome {
+        let Some(child) = parent.child(index, 1) else {
+            return refused("no index is left");
+        };
+        let anchor = Anchor {
+            thread: waited,
+            tokens: self.emitter.org.thread(waited).map_or(0, |t| t.tokens),
+        };
+        let Some(runner) = self.runners.get_mut(&parent) else {
+            return refused("the organizer is not running");
+        };
+        let place = runner.text_len;
+        runner.deferred.push(Deferred {
+            index,
+            query: query.to_owned(),
+            cause: Some(cause),
+        });
+        self.action(
+            parent,
+            ActionKind::Fork,
+            (place, place),
+            Some(child),
+            query.to_owned(),
+            Some(anchor),
+            Some((Author::Human, Some(cause))),
+        );
+        self.start_worker(child, query, Author::Human, Some(cause));
+        Outcome::Done
+    }
+
+    fn wish_join(&mut self, id: ThreadId, cause: Seq) -> Outcome {
+        match self.emitter.org.thread(id) {
+            _ if id.is_organizer() => return refused("the organizer cannot join itself"),
+            None => return refused(format!("there is no worker {id}")),
+            Some(t) if t.joined => return refused(format!("worker {id} was joined before")),
+            Some(_) => {}
+        }
+        if id
+            .index()
+            .and_then(|index| self.emitter.org.newest_bearer(ThreadId::ORGANIZER, index))
+            != Some(id)
+        {
+            return refused(format!("a newer worker bears the index of {id}"));
+        }
+        self.wish(Wish::Join(id), cause)
+    }
+
+    /// Notes a wish for the organizer; does it now if the organizer is free.
+    fn wish(&mut self, what: Wish, cause: Seq) -> Outcome {
+        if self.organizer_position() == Some(Position::InAnswer) {
+            return refused("the organizer is writing its answer");
+        }
+        self.intents.push_back(Intent {
+            by: Author::Human,
+            cause: Some(cause),
+            what,
+        });
+        self.pursue_intents();
+        let waiting = self.intents.iter().any(|i| i.cause == Some(cause));
+        if !waiting {
+            return Outcome::Done;
+        }
+        let why = match self.organizer_position() {
+            Some(Position::InFork(i)) => format!("until sub-query {i} is closed"),
+            _ => "until the organizer decodes again".to_owned(),
+        };
+        Outcome::Queued { why }
+    }
+
+    fn organizer_position(&self) -> Option<Position> {
+        self.runners
+            .get(&ThreadId::ORGANIZER)
+            .map(|r| r.scanner.position())
+    }
+
+    /// Does what is wished of the organizer as far as it can be done now.
+    pub(super) fn pursue_intents(&mut self) {
+        while !self.over() && self.organizer_is_free() {
+            let Some(intent) = self.intents.pop_front() else {
+                return;
+            };
+            let queued = self.was_queued(intent.cause);
+            let outcome = self.pursue(&intent);
+            if let (Some(cause), true) = (intent.cause, queued) {
+                self.effect(cause, outcome);
+            }
+        }
+    }
+
+    fn was_queued(&self, cause: Option<Seq>) -> bool {
+        self.emitter
+            .org
+            .commands
+            .iter()
+            .rev()
+            .find(|c| Some(c.seq) == cause)
+            .is_some_and(|c| c.outcome.is_some())
+    }
+
+    fn organizer_is_free(&self) -> bool {
+        self.is_running(ThreadId::ORGANIZER)
+            && self
+                .runners
+                .get(&ThreadId::ORGANIZER)
+                .is_some_and(|r| r.scanner.position() == Position::Free && r.pending.is_empty())
+    }
+
+    fn pursue(&mut self, intent: &Intent) -> Outcome {
+        let organizer = ThreadId::ORGANIZER;
+        let from = self.runners.get(&organizer).map_or(0, |r| r.text_len);
+        let origin = Origin::by(intent.by.clone(), intent.cause);
+        let by = Some((intent.by.clone(), intent.cause));
+        match &intent.what {
+            Wish::Fork(query) => {
+                let Some(index) = next_index(&self.emitter.org, organizer) else {
+                    return refused("no index is left");
+                };
+                let (verdict, _) = judge_fork(
+                    &self.emitter.org,
+                    organizer,
+                    index,
+                    query,
+                    strictness(&self.header),
+                    overflow(&self.header),
+                );
+                if let ForkVerdict::Refuse(_, why) = verdict {
+                    return refused(why);
+                }
+                let text = format!("<FORK-{index}>{query}</FORK-{index}>");
+                if self.splice(organizer, SpliceKind::Fork, &text, origin) {
+                    let span = (from, from + text.len() as u64);
+                    self.fork(organizer, index, query.clone(), span, by);
+                }
+            }
+            Wish::Join(id) => {
+                let Some(index) = id.index() else {
+                    return refused("the organizer cannot join itself");
+                };
+                if self.emitter.org.thread(*id).is_none_or(|t| t.joined) {
+                    return refused(format!("worker {id} was joined before"));
+                }
+                let text = Tag::Join(index).to_string();
+                if self.splice(organizer, SpliceKind::Join, &text, origin) {
+                    self.join(organizer, index, (from, from + text.len() as u64), by);
+                }
+            }
+            Wish::Answer => {
+                if let Some(runner) = self.runners.get_mut(&organizer) {
+                    runner.scanner.enter(Position::InAnswer, from);
+                }
+                let text = Tag::AnswerOpen.to_string();
+                self.splice(organizer, SpliceKind::Answer, &text, origin);
+            }
+        }
+        Outcome::Done
+    }
+}
