@@ -4,7 +4,7 @@ use crate::scratch;
 use crate::synthetic::{Keyframes, Spec, file};
 use orgtop::org::{Seq, Step, ThreadId};
 use orgtop::record::{
-    Direction, Landmark, Player, SessionFile, Target, TextFrom, TextLimit, Until, parse,
+    Direction, Landmark, Player, SessionFile, Target, TextFrom, TextLimit, Until, line::parse,
     store::summary,
 };
 use std::path::Path;
