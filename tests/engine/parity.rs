@@ -98,7 +98,7 @@ pub fn last_logits(model: &Model, tokens: &[u32]) -> Vec<f32> {
         let all = logits(model, &mut arena, tokens, &[tokens.len()]);
         all.last().cloned().unwrap_or_default()
     });
-    let worst = worst(&[host.clone()], &[gathered]);
+    let worst = worst(std::slice::from_ref(&host), &[gathered]);
     assert!(worst < 2e-3, "the two attention paths differ by {worst}");
     host
 }

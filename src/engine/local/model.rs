@@ -7,7 +7,7 @@ use super::attention::HostArena;
 use super::config::Config;
 use super::pages::PageId;
 use super::portable::DeviceArena;
-use super::weights::{Block, Weights};
+use super::weights::{Block, Weights, forward_each};
 use candle_core::{DType, Device, Module, Result, Tensor};
 use candle_nn::ops::rms_norm;
 use std::ops::Range;
@@ -104,11 +104,7 @@ impl Model {
         let last = self.weights.blocks.len() - 1;
         for (layer, block) in self.weights.blocks.iter().enumerate() {
             let h = rms_norm(&x, &block.attention_norm, eps)?;
-            let (q, k, v) = (
-                block.q.forward(&h)?,
-                block.k.forward(&h)?,
-                block.v.forward(&h)?,
-            );
+            let [q, k, v] = forward_each([&block.q, &block.k, &block.v], &h)?;
             let mut attended = match arena {
                 Arena::Host(arena) => arena.attend(layer, block, (&q, &k, &v), batch, &rotation)?,
                 Arena::Device(arena) => arena.attend(layer, block, (q, k, v), batch)?,
@@ -133,7 +129,8 @@ impl Model {
 
     fn mlp(&self, block: &Block, x: Tensor) -> Result<Tensor> {
         let h = rms_norm(&x, &block.mlp_norm, self.config.rms_eps)?;
-        let gated = (block.gate.forward(&h)?.silu()? * block.up.forward(&h)?)?;
+        let [gate, up] = forward_each([&block.gate, &block.up], &h)?;
+        let gated = (gate.silu()? * up)?;
         x + block.down.forward(&gated)?
     }
 

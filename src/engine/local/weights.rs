@@ -30,12 +30,7 @@ impl Matrix {
             Self::Dense(w) if w.dtype() == DType::F32 => x.matmul(&w.t()?),
             Self::Dense(w) => x.to_dtype(w.dtype())?.matmul(&w.t()?)?.to_dtype(DType::F32),
             Self::Quantised { blocks, width } => {
-                let padded = blocks.shape().dims2()?.1;
-                if padded == *width {
-                    return x.apply_op1_no_bwd(blocks.as_ref());
-                }
-                x.pad_with_zeros(1, 0, padded - width)?
-                    .apply_op1_no_bwd(blocks.as_ref())
+                widened(x, *width, blocks)?.apply_op1_no_bwd(blocks.as_ref())
             }
         }
     }
@@ -65,14 +60,57 @@ pub struct Linear {
     pub bias: Option<Tensor>,
 }
 
-impl Module for Linear {
-    fn forward(&self, x: &Tensor) -> Result<Tensor> {
-        let y = self.weight.forward(x)?;
+impl Linear {
+    fn biased(&self, y: Tensor) -> Result<Tensor> {
         match &self.bias {
             Some(bias) => y.broadcast_add(bias),
             None => Ok(y),
         }
     }
+}
+
+impl Module for Linear {
+    fn forward(&self, x: &Tensor) -> Result<Tensor> {
+        self.biased(self.weight.forward(x)?)
+    }
+}
+
+/// Multiply the same rows with several matrices, as `[a.forward(x), b.forward(x), …]`. Where the device has
+/// a kernel for it, rows are quantised once and threads meet once for all of them.
+///
+/// # Errors
+/// When shapes do not fit or the device fails.
+pub fn forward_each<const N: usize>(linears: [&Linear; N], x: &Tensor) -> Result<[Tensor; N]> {
+    let blocks = linears.map(|l| match &l.weight {
+        Matrix::Quantised { blocks, width } => Some((blocks.as_ref(), *width)),
+        Matrix::Dense(_) => None,
+    });
+    let fused = match blocks.first() {
+        Some(Some((first, width))) if blocks.iter().all(Option::is_some) => {
+            let all: Vec<&QTensor> = blocks.iter().flatten().map(|(b, _)| *b).collect();
+            QTensor::gemv_fused_shared_lhs(&all, &widened(x, *width, first)?)?
+        }
+        _ => None,
+    };
+    let products = match fused {
+        Some(products) => products,
+        None => linears
+            .iter()
+            .map(|l| l.weight.forward(x))
+            .collect::<Result<_>>()?,
+    };
+    let biased = linears.iter().zip(products).map(|(l, y)| l.biased(y));
+    <[Tensor; N]>::try_from(biased.collect::<Result<Vec<_>>>()?)
+        .map_err(|_| candle_core::Error::Msg("one product for each matrix was expected".into()))
+}
+
+/// Rows of `width` made as wide as the rows of `blocks`, with zeros.
+fn widened(x: &Tensor, width: usize, blocks: &QTensor) -> Result<Tensor> {
+    let (_, padded) = blocks.shape().dims2()?;
+    if padded == width {
+        return Ok(x.clone());
+    }
+    x.pad_with_zeros(1, 0, padded - width)
 }
 
 /// One block.
