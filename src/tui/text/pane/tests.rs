@@ -1,8 +1,14 @@
+use super::super::cluster::Glyphs;
+use super::super::style::TextStyles;
 use super::super::transcript::Piece;
+use super::super::widget::TextPane;
 use super::*;
 use crate::org::{Author, SpliceKind};
 use proptest::prelude::*;
+use ratatui::buffer::Buffer;
 use ratatui::style::{Modifier, Style};
+use ratatui::widgets::StatefulWidget;
+use regex::Regex;
 
 fn push(transcript: &mut Transcript, text: &str) {
     transcript.push(
