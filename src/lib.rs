@@ -19,3 +19,4 @@ pub mod engine;
 pub mod live;
 pub mod org;
 pub mod record;
+pub mod tui;

@@ -1,0 +1,21 @@
+//! Text of threads on the screen: hostile bytes in, aligned cells out.
+//!
+//! [`sanitize`] makes any bytes safe to show, [`Transcript`] keeps one thread's text with its authors,
+//! tags and tokens, [`wrap`] cuts it into rows, and [`TextPane`] draws the visible ones. Nothing here
+//! knows events, the model or keys; the panels call it.
+
+mod cluster;
+mod paint;
+pub mod pane;
+pub mod sanitize;
+mod tag;
+mod tokens;
+pub mod transcript;
+pub mod wrap;
+
+pub use cluster::{Glyphs, text_width};
+pub use pane::{PaneState, TextPane, TextStyles};
+pub use sanitize::{Sanitizer, safe_line, safe_text};
+pub use tag::TagKind;
+pub use tokens::TokenRef;
+pub use transcript::{Direction, Origin, Piece, PieceKind, Transcript};

@@ -1,0 +1,235 @@
+//! Rows in view to cells.
+
+use super::cluster::{Clusters, Glyphs, ascii_stand_in, cluster_width};
+use super::pane::TextStyles;
+use super::tag::TagKind;
+use super::transcript::{PieceKind, Transcript};
+use crate::org::Author;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use regex::Regex;
+use std::ops::Range;
+
+/// How a text is drawn.
+#[derive(Debug, Clone)]
+pub(super) struct Look<'a> {
+    pub(super) styles: &'a TextStyles,
+    pub(super) glyphs: Glyphs,
+    pub(super) streaming: bool,
+    pub(super) cursor: Option<u64>,
+    pub(super) selection: Option<Range<u64>>,
+    pub(super) search: Option<&'a Regex>,
+}
+
+impl<'a> Look<'a> {
+    pub(super) fn new(styles: &'a TextStyles) -> Self {
+        Self {
+            styles,
+            glyphs: Glyphs::default(),
+            streaming: false,
+            cursor: None,
+            selection: None,
+            search: None,
+        }
+    }
+}
+
+/// A styled stretch of the shown text; later ones lie on top.
+struct Layer {
+    span: Range<usize>,
+    style: Style,
+}
+
+/// Draws `view` into `area`; the column left of it is the gutter.
+pub(super) fn rows(
+    transcript: &Transcript,
+    view: &[Range<usize>],
+    look: &Look<'_>,
+    area: Rect,
+    buf: &mut Buffer,
+) {
+    let (Some(first), Some(last)) = (view.first(), view.last()) else {
+        return;
+    };
+    let layers = layers(transcript, &(first.start..last.end), look);
+    let end = transcript.shown().len();
+    for (row, y) in view.iter().zip(area.y..area.bottom()) {
+        gutter(transcript, row, look, area.x, y, buf);
+        let x = draw_row(transcript, row, look, &layers, area, y, buf);
+        if look.streaming && row.end == end && x < area.right() {
+            let mark = match look.glyphs {
+                Glyphs::Unicode => "▌",
+                Glyphs::Ascii => "_",
+            };
+            buf[(x, y)].set_symbol(mark).set_style(look.styles.text);
+        }
+    }
+}
+
+/// Everything that styles the rows in view, each kind in order of position.
+fn layers(transcript: &Transcript, span: &Range<usize>, look: &Look<'_>) -> Vec<Layer> {
+    let styles = look.styles;
+    let mut layers: Vec<Layer> = transcript
+        .chips(span)
+        .iter()
+        .map(|chip| Layer {
+            span: chip.shown.clone(),
+            style: match chip.kind {
+                TagKind::Fork(_) | TagKind::ForkEnd(_) => styles.fork,
+                TagKind::Join(_) | TagKind::JoinEnd(_) => styles.join,
+                TagKind::Answer | TagKind::AnswerEnd => styles.answer,
+                TagKind::Return | TagKind::ReturnEnd => styles.returns,
+            },
+        })
+        .collect();
+    if let Some(pattern) = look.search {
+        layers.extend(matches(transcript, span, pattern).map(|span| Layer {
+            span,
+            style: styles.search,
+        }));
+    }
+    if let Some(selection) = &look.selection {
+        layers.push(Layer {
+            span: transcript.shown_of(selection.start)..transcript.shown_of(selection.end),
+            style: styles.selection,
+        });
+    }
+    if let Some(cursor) = look.cursor {
+        let at = transcript.shown_of(cursor);
+        layers.push(Layer {
+            span: at..at + 1,
+            style: styles.cursor,
+        });
+    }
+    layers
+}
+
+/// Matches in the chunks in view.
+fn matches<'a>(
+    transcript: &'a Transcript,
+    span: &Range<usize>,
+    pattern: &'a Regex,
+) -> impl Iterator<Item = Range<usize>> + 'a {
+    let first = transcript.chunk_of(span.start);
+    let last = transcript.chunk_of(span.end.saturating_sub(1).max(span.start));
+    (first..=last).flat_map(move |chunk| {
+        let span = transcript.chunk(chunk);
+        let start = span.start;
+        pattern
+            .find_iter(transcript.shown()[span].trim_end_matches('\n'))
+            .map(move |m| m.start() + start..m.end() + start)
+    })
+}
+
+fn gutter(
+    transcript: &Transcript,
+    row: &Range<usize>,
+    look: &Look<'_>,
+    x: u16,
+    y: u16,
+    buf: &mut Buffer,
+) {
+    let Some(x) = x.checked_sub(1) else {
+        return;
+    };
+    let span = transcript.source_of(row.start)..transcript.source_of(row.end);
+    let (mut human, mut spliced) = (false, false);
+    for origin in transcript.origins(span) {
+        human |= origin.author == Author::Human;
+        spliced |= matches!(origin.kind, PieceKind::Spliced(_));
+    }
+    let (mark, style) = match (human, spliced, look.glyphs) {
+        (true, _, Glyphs::Unicode) => ("┃", look.styles.gutter_human),
+        (true, _, Glyphs::Ascii) => ("|", look.styles.gutter_human),
+        (false, true, Glyphs::Unicode) => ("┊", look.styles.gutter_splice),
+        (false, true, Glyphs::Ascii) => (":", look.styles.gutter_splice),
+        (false, false, _) => (" ", look.styles.text),
+    };
+    buf[(x, y)].set_symbol(mark).set_style(style);
+}
+
+/// Draws one row and returns the column after it.
+fn draw_row(
+    transcript: &Transcript,
+    row: &Range<usize>,
+    look: &Look<'_>,
+    layers: &[Layer],
+    area: Rect,
+    y: u16,
+    buf: &mut Buffer,
+) -> u16 {
+    let here: Vec<&Layer> = layers
+        .iter()
+        .filter(|l| l.span.start < row.end.max(row.start + 1) && l.span.end > row.start)
+        .collect();
+    let mut x = area.x;
+    let mut at = row.start;
+    for cluster in Clusters(&transcript.shown()[row.clone()]) {
+        let span = at..at + cluster.len();
+        at = span.end;
+        let style = here
+            .iter()
+            .filter(|l| l.span.start < span.end && l.span.end > span.start)
+            .fold(look.styles.text, |style, l| style.patch(l.style));
+        if cluster == "\n" {
+            break;
+        }
+        x = put(cluster, style, look.glyphs, x, y, area.right(), buf);
+    }
+    // A cursor behind the last character has no cluster to lie on.
+    let end = transcript.shown().len();
+    if row.end == end && x < area.right() && here.iter().any(|l| l.span.start == end) {
+        buf[(x, y)].set_style(look.styles.cursor);
+    }
+    x
+}
+
+/// Puts a cluster at column `x` and returns the column after it; what does not fit is left out.
+fn put(
+    cluster: &str,
+    style: Style,
+    glyphs: Glyphs,
+    x: u16,
+    y: u16,
+    right: u16,
+    buf: &mut Buffer,
+) -> u16 {
+    let cells = u16::try_from(cluster_width(cluster)).unwrap_or(u16::MAX);
+    let room = right.saturating_sub(x);
+    if cells == 0 || room == 0 {
+        return x;
+    }
+    let ascii = glyphs == Glyphs::Ascii && !cluster.is_ascii();
+    if ascii || cells > room {
+        let stand_in = if ascii {
+            ascii_stand_in(cluster)
+        } else {
+            "…"
+        };
+        let cells = cells.min(room);
+        for column in x..x + cells {
+            buf[(column, y)].set_symbol(stand_in).set_style(style);
+        }
+        return x + cells;
+    }
+    buf[(x, y)].set_symbol(cluster).set_style(style);
+    for column in x + 1..x + cells {
+        buf[(column, y)].reset();
+        buf[(column, y)].set_style(style);
+    }
+    x + cells
+}
+
+/// The byte of `row` that is drawn at `column`, or its last character's.
+pub(super) fn offset_at(row: &str, column: usize) -> usize {
+    let (mut at, mut x) = (0, 0);
+    for cluster in Clusters(row) {
+        x += cluster_width(cluster);
+        if x > column || cluster == "\n" {
+            break;
+        }
+        at += cluster.len();
+    }
+    at
+}

@@ -1,0 +1,373 @@
+//! Where a pane stands in its text, and the widget that draws the rows in view.
+//!
+//! A pane follows the end of its text or is anchored to the byte at its top; an anchor never moves
+//! while text arrives or the size changes. Borders, titles and keys belong to the panels.
+
+use super::cluster::Glyphs;
+use super::paint::{self, Look};
+use super::transcript::Transcript;
+use super::wrap::{Place, Wrap, row_starts};
+use crate::tui::theme::Theme;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use ratatui::widgets::StatefulWidget;
+use regex::Regex;
+use std::ops::Range;
+
+/// Rows after which [`PaneState::new_below`] stops counting.
+const COUNTED: usize = 9_999;
+
+/// What a person asked a pane to do, done when it is laid out next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Request {
+    Lines(isize),
+    Pages(isize),
+    Top,
+    Follow,
+    Reveal(u64),
+}
+
+/// What the view is tied to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Mode {
+    /// The end of the text.
+    #[default]
+    Follow,
+    /// The byte of the thread's text at the top; everything up to `seen` was in view.
+    Anchored { top: u64, seen: u64 },
+}
+
+/// Rows that arrived below, counted so far.
+#[derive(Debug, Clone, Copy, Default)]
+struct Below {
+    /// What the count is valid for.
+    revision: u64,
+    width: usize,
+    seen: u64,
+    /// Rows in whole chunks before `chunk`.
+    rows: usize,
+    chunk: usize,
+}
+
+/// Where one pane stands in its text.
+#[derive(Debug, Clone, Default)]
+pub struct PaneState {
+    mode: Mode,
+    requests: Vec<Request>,
+    wrap: Wrap,
+    below: Below,
+    new_below: usize,
+    /// Rows in view, as spans of the shown text.
+    view: Vec<Range<usize>>,
+    text_area: Rect,
+}
+
+impl PaneState {
+    /// A pane that follows its text.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Moves the view by rows; scrolling down to the end follows again.
+    pub fn scroll(&mut self, lines: isize) {
+        self.requests.push(Request::Lines(lines));
+    }
+
+    /// Moves the view by pages, with one row of overlap.
+    pub fn page(&mut self, pages: isize) {
+        self.requests.push(Request::Pages(pages));
+    }
+
+    /// Goes to the beginning of the text.
+    pub fn top(&mut self) {
+        self.requests.push(Request::Top);
+    }
+
+    /// Follows the end of the text.
+    pub fn follow(&mut self) {
+        self.requests.push(Request::Follow);
+    }
+
+    /// Brings a byte of the thread's text into view, moving no more than needed.
+    pub fn reveal(&mut self, byte: u64) {
+        self.requests.push(Request::Reveal(byte));
+    }
+
+    /// Whether the view follows the end (as of the last layout).
+    #[must_use]
+    pub fn is_following(&self) -> bool {
+        self.mode == Mode::Follow
+    }
+
+    /// Rows that arrived below the view since it was detached (as of the last layout; at most 9,999).
+    #[must_use]
+    pub fn new_below(&self) -> usize {
+        self.new_below
+    }
+
+    /// The byte of the thread's text at the top of a detached view.
+    #[must_use]
+    pub fn anchor(&self) -> Option<u64> {
+        match self.mode {
+            Mode::Follow => None,
+            Mode::Anchored { top, .. } => Some(top),
+        }
+    }
+
+    /// The byte of the thread's text that is drawn at a cell of the terminal.
+    #[must_use]
+    pub fn byte_at(&self, transcript: &Transcript, column: u16, row: u16) -> Option<u64> {
+        if !self.text_area.contains((column, row).into()) {
+            return None;
+        }
+        let span = self.view.get(usize::from(row - self.text_area.y))?;
+        let text = transcript.shown().get(span.clone())?;
+        let within = paint::offset_at(text, usize::from(column - self.text_area.x));
+        Some(transcript.source_of(span.start + within))
+    }
+
+    /// Brings the view up to date: serves what was asked for, then finds the rows in view. Drawing
+    /// does this; callers need it only to know [`Self::new_below`] before they draw.
+    pub fn lay_out(&mut self, transcript: &Transcript, width: u16, height: u16) {
+        let (width, height) = (usize::from(width), usize::from(height));
+        self.view.clear();
+        if width == 0 || height == 0 {
+            return;
+        }
+        self.wrap.prepare(transcript, width);
+        for request in std::mem::take(&mut self.requests) {
+            self.serve(request, transcript, height);
+        }
+        let top = self.top_place(transcript, height);
+        self.fill(transcript, top, height);
+        self.count_below(transcript, width);
+    }
+
+    fn tail(&mut self, transcript: &Transcript, height: usize) -> Place {
+        let last = self.wrap.last(transcript);
+        self.wrap.up(transcript, last, height - 1)
+    }
+
+    fn top_place(&mut self, transcript: &Transcript, height: usize) -> Place {
+        match self.mode {
+            Mode::Follow => self.tail(transcript, height),
+            Mode::Anchored { top, .. } => self.wrap.place_of(transcript, transcript.shown_of(top)),
+        }
+    }
+
+    fn serve(&mut self, request: Request, transcript: &Transcript, height: usize) {
+        let top = self.top_place(transcript, height);
+        let page = height.saturating_sub(1).max(1);
+        match request {
+            Request::Lines(lines) => self.move_by(lines, top, transcript, height),
+            Request::Pages(pages) => {
+                let lines = pages.saturating_mul(isize::try_from(page).unwrap_or(isize::MAX));
+                self.move_by(lines, top, transcript, height);
+            }
+            Request::Top => self.anchor_at(Place::default(), transcript, height),
+            Request::Follow => self.mode = Mode::Follow,
+            Request::Reveal(byte) => {
+                let place = self.wrap.place_of(transcript, transcript.shown_of(byte));
+                let bottom = self.wrap.down(transcript, top, height - 1);
+                if place < top {
+                    self.anchor_at(place, transcript, height);
+                } else if place > bottom {
+                    let new_top = self.wrap.up(transcript, place, height - 1);
+                    self.anchor_at(new_top, transcript, height);
+                }
+            }
+        }
+    }
+
+    fn move_by(&mut self, lines: isize, top: Place, transcript: &Transcript, height: usize) {
+        let count = lines.unsigned_abs();
+        let place = if lines < 0 {
+            self.wrap.up(transcript, top, count)
+        } else {
+            self.wrap.down(transcript, top, count)
+        };
+        if lines != 0 {
+            self.anchor_at(place, transcript, height);
+        }
+    }
+
+    /// Ties the view to a row; at or past the tail it follows.
+    fn anchor_at(&mut self, place: Place, transcript: &Transcript, height: usize) {
+        if place >= self.tail(transcript, height) {
+            self.mode = Mode::Follow;
+            return;
+        }
+        let top = transcript.source_of(self.wrap.span(transcript, place).start);
+        let seen = match self.mode {
+            Mode::Follow => transcript.end(),
+            Mode::Anchored { seen, .. } => seen,
+        };
+        self.mode = Mode::Anchored { top, seen };
+    }
+
+    fn fill(&mut self, transcript: &Transcript, top: Place, height: usize) {
+        let mut place = top;
+        let last = self.wrap.last(transcript);
+        while self.view.len() < height {
+            let span = self.wrap.span(transcript, place);
+            self.view.push(span);
+            if place == last {
+                break;
+            }
+            place = self.wrap.down(transcript, place, 1);
+        }
+    }
+
+    fn count_below(&mut self, transcript: &Transcript, width: usize) {
+        let Mode::Anchored { top, seen } = self.mode else {
+            self.new_below = 0;
+            return;
+        };
+        let bottom = self.view.last().map_or(0, |row| row.end);
+        let seen = seen.max(transcript.source_of(bottom));
+        self.mode = Mode::Anchored { top, seen };
+        if seen >= transcript.end() {
+            self.new_below = 0;
+            return;
+        }
+        let from = transcript.shown_of(seen);
+        let same = self.below.revision == transcript.revision()
+            && self.below.width == width
+            && self.below.seen == seen;
+        if !same {
+            self.below = Below {
+                revision: transcript.revision(),
+                width,
+                seen,
+                rows: 0,
+                chunk: transcript.chunk_of(from),
+            };
+        }
+        let rows_in = |chunk: usize| {
+            let span = transcript.chunk(chunk);
+            row_starts(&transcript.shown()[span.clone()], width)
+                .iter()
+                .filter(|start| span.start + **start as usize >= from)
+                .count()
+        };
+        let last = transcript.chunk_count() - 1;
+        while self.below.chunk < last && self.below.rows < COUNTED {
+            self.below.rows += rows_in(self.below.chunk);
+            self.below.chunk += 1;
+        }
+        let open = if self.below.chunk == last {
+            rows_in(last)
+        } else {
+            0
+        };
+        self.new_below = (self.below.rows + open).min(COUNTED);
+    }
+}
+
+/// Styles of a text pane, looked up once per theme.
+#[derive(Debug, Clone, Default)]
+pub struct TextStyles {
+    pub(super) text: Style,
+    pub(super) cursor: Style,
+    pub(super) selection: Style,
+    pub(super) search: Style,
+    pub(super) gutter_human: Style,
+    pub(super) gutter_splice: Style,
+    pub(super) fork: Style,
+    pub(super) join: Style,
+    pub(super) answer: Style,
+    pub(super) returns: Style,
+}
+
+impl TextStyles {
+    /// The styles of `theme`.
+    #[must_use]
+    pub fn new(theme: &Theme) -> Self {
+        Self {
+            text: theme.style("ui.text"),
+            cursor: theme.style("ui.cursor"),
+            selection: theme.style("ui.selection"),
+            search: theme.style("ui.search"),
+            gutter_human: theme.style("pane.gutter.human"),
+            gutter_splice: theme.style("pane.gutter.splice"),
+            fork: theme.style("tag.fork"),
+            join: theme.style("tag.join"),
+            answer: theme.style("tag.answer"),
+            returns: theme.style("tag.return"),
+        }
+    }
+}
+
+/// Draws the rows of a thread's text that are in view, with a gutter of one column.
+#[derive(Debug, Clone)]
+pub struct TextPane<'a> {
+    transcript: &'a Transcript,
+    look: Look<'a>,
+}
+
+impl<'a> TextPane<'a> {
+    /// A plain view of `transcript`.
+    #[must_use]
+    pub fn new(transcript: &'a Transcript, styles: &'a TextStyles) -> Self {
+        Self {
+            transcript,
+            look: Look::new(styles),
+        }
+    }
+
+    /// Which characters the terminal can show.
+    #[must_use]
+    pub fn glyphs(mut self, glyphs: Glyphs) -> Self {
+        self.look.glyphs = glyphs;
+        self
+    }
+
+    /// Whether a mark behind the last character says that more is coming.
+    #[must_use]
+    pub fn streaming(mut self, streaming: bool) -> Self {
+        self.look.streaming = streaming;
+        self
+    }
+
+    /// The byte of the thread's text under the cursor.
+    #[must_use]
+    pub fn cursor(mut self, byte: Option<u64>) -> Self {
+        self.look.cursor = byte;
+        self
+    }
+
+    /// The selected bytes of the thread's text.
+    #[must_use]
+    pub fn selection(mut self, span: Option<Range<u64>>) -> Self {
+        self.look.selection = span;
+        self
+    }
+
+    /// What is searched for; every match in view is marked.
+    #[must_use]
+    pub fn search(mut self, pattern: Option<&'a Regex>) -> Self {
+        self.look.search = pattern;
+        self
+    }
+}
+
+impl StatefulWidget for TextPane<'_> {
+    type State = PaneState;
+
+    fn render(self, area: Rect, buf: &mut Buffer, state: &mut PaneState) {
+        let area = area.intersection(buf.area);
+        let text_area = Rect {
+            x: area.x.saturating_add(1),
+            width: area.width.saturating_sub(1),
+            ..area
+        };
+        state.text_area = text_area;
+        state.lay_out(self.transcript, text_area.width, text_area.height);
+        paint::rows(self.transcript, &state.view, &self.look, text_area, buf);
+    }
+}
+
+#[cfg(test)]
+mod tests;
