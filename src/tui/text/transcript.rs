@@ -601,34 +601,30 @@ impl Transcript {
         if shown >= self.shown.len() {
             return self.end();
         }
-        let run = self.runs.partition_point(|r| r.shown <= shown);
-        let Some(run) = run.checked_sub(1) else {
-            return self.base;
-        };
-        let r = self.runs[run];
-        let steps = (shown - r.shown) / usize::from(r.shown_step).max(1);
-        let source = r.source + steps * usize::from(r.source_step);
-        self.base + source.min(self.raw.len()) as u64
+        self.unit_at(shown).0
     }
 
     /// The bytes of the thread's text that are shown at `shown`, replacements whole.
-    pub(super) fn source_span(&self, shown: Range<usize>) -> Range<u64> {
+    fn source_span(&self, shown: Range<usize>) -> Range<u64> {
         let from = self.source_of(shown.start);
-        let mut to = self.source_of(shown.end);
-        // An end inside a replacement takes it whole.
-        if self.shown_of(to) < shown.end {
-            to = self
-                .runs
-                .iter()
-                .map(|r| (r.source_step, r))
-                .nth(
-                    self.runs
-                        .partition_point(|r| r.shown < shown.end)
-                        .saturating_sub(1),
-                )
-                .map_or(to, |(step, _)| to + u64::from(step));
-        }
-        from..to.max(from)
+        let Some(last) = shown.end.checked_sub(1).filter(|last| *last >= shown.start) else {
+            return from..from;
+        };
+        let (byte, len) = self.unit_at(last);
+        from..byte + len
+    }
+
+    /// The first byte and the length of what is shown at `shown`: one byte of plain text, or whatever
+    /// was replaced there.
+    fn unit_at(&self, shown: usize) -> (u64, u64) {
+        let run = self.runs.partition_point(|r| r.shown <= shown);
+        let Some(r) = run.checked_sub(1).map(|run| self.runs[run]) else {
+            return (self.base, 0);
+        };
+        let steps = (shown - r.shown) / usize::from(r.shown_step).max(1);
+        let source = r.source + steps * usize::from(r.source_step);
+        let byte = self.base + source.min(self.raw.len()) as u64;
+        (byte, u64::from(r.source_step))
     }
 }
 
