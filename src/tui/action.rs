@@ -160,7 +160,11 @@ actions! {
     Kill "kill" Stop ["k"] "kill" "Stop the selected worker and keep its partial text";
     Abort "abort" Stop ["A"] "abort" "End the run without an answer (asks)";
 
+    EventBack "cursor-event-back" Live ["["] "event back" "Timeline: cursor to the Fork, Join or end before";
+    EventOn "cursor-event-on" Live ["]"] "event on" "Timeline: cursor to the next Fork, Join or end";
+
     Organizer "organizer" Any ["0"] "organizer" "Select the organizer";
+    Worker "worker" Any ["1" "2" "3" "4" "5" "6" "7" "8" "9"] "worker" "Select the worker with the index of the key";
     GoTo "go-to" Any ["'"] "go to" "Select any thread by its id";
     NextPane "next-pane" Any ["tab"] "next pane" "Next pane, then the timeline";
     PreviousPane "previous-pane" Any ["backtab"] "previous pane" "Previous pane";

@@ -170,7 +170,13 @@ fn panes(body: Rect, wanted: &Wanted<'_>) -> Panes {
             )
         }),
     };
-    tiles.map_or(Panes::Rows(body), Panes::Tiles)
+    let inside = Rect {
+        x: body.x + 1.min(body.width),
+        y: body.y + 1.min(body.height),
+        width: body.width.saturating_sub(2),
+        height: body.height.saturating_sub(2),
+    };
+    tiles.map_or(Panes::Rows(inside), Panes::Tiles)
 }
 
 /// The organizer on the left, workers and free slots on the right.

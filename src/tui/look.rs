@@ -1,13 +1,17 @@
 //! How the screen looks: colours, characters, movement.
 
 use super::sign::Signs;
+use super::text::TextStyles;
 use super::theme::Theme;
+use ratatui::style::Style;
 
 /// Fixed when the screen opens.
 #[derive(Debug, Clone)]
 pub struct Look {
     /// Colours and attributes by scope.
     pub theme: Theme,
+    /// The same for thread text.
+    pub text: TextStyles,
     /// Characters.
     pub signs: Signs,
     /// Which characters thread text may use.
@@ -21,6 +25,7 @@ impl Look {
     #[must_use]
     pub fn new(theme: Theme, ascii: bool, animation: bool) -> Self {
         Self {
+            text: TextStyles::new(&theme),
             theme,
             signs: if ascii { Signs::ASCII } else { Signs::UNICODE },
             glyphs: if ascii {
@@ -30,5 +35,11 @@ impl Look {
             },
             animation,
         }
+    }
+
+    /// The style of a scope.
+    #[must_use]
+    pub fn style(&self, scope: &str) -> Style {
+        self.theme.style(scope)
     }
 }

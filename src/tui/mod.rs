@@ -1,5 +1,20 @@
 //! The screen: a model folded from events, drawn on demand.
 
+pub mod action;
+pub mod ideal;
+pub mod keymap;
+pub mod layout;
+pub mod look;
+pub mod model;
+pub mod pace;
+pub mod plain;
+pub mod popup;
+pub mod rate;
+pub mod sign;
 pub mod terminal;
 pub mod text;
 pub mod theme;
+pub mod thread_view;
+pub mod update;
+pub mod view;
+pub mod widget;

@@ -80,6 +80,17 @@ pub enum RunState {
     Failed,
 }
 
+/// The line above the panes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Banner {
+    /// The session broke down.
+    Failure(String),
+    /// Something to know, such as a full disk.
+    Warning(String),
+    /// What the organizer answered.
+    Answer(String),
+}
+
 /// What has the focus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Focus {
@@ -244,8 +255,6 @@ impl Model {
 
     /// Forgets what was folded, to begin again from another place of a recording.
     pub fn restart(&mut self, organization: Organization, texts: BTreeMap<ThreadId, Transcript>) {
-        let follow = |threads: &BTreeMap<ThreadId, ThreadView>| threads.contains_key(&self.selected);
-        let known = follow(&self.threads);
         self.organization = organization;
         let mut texts = texts;
         self.threads = self
@@ -253,14 +262,11 @@ impl Model {
             .threads()
             .map(|t| {
                 let text = texts.remove(&t.id).unwrap_or_default();
-                (t.id, ThreadView::with_text(text))
+                (t.id, ThreadView::with_text(text, t.tokens))
             })
             .collect();
         self.ideal.forget();
         self.rate = Rate::default();
-        if known && !self.threads.contains_key(&self.selected) {
-            self.selected = ThreadId::ORGANIZER;
-        }
         if let Some(search) = &mut self.search {
             search.current = None;
         }
@@ -389,17 +395,28 @@ impl Model {
             Feed::Replay(_) => Context::Replay,
         };
         match self.popups.last() {
-            Some(Popup::Stop { .. }) => vec![Context::Stop],
+            Some(Popup::Stop) => vec![Context::Stop],
             Some(Popup::Inspector { .. } | Popup::WhatIf { .. }) => {
                 vec![Context::Panel, feed, Context::Any]
             }
             Some(Popup::Help { .. }) => vec![Context::Panel],
             Some(_) => Vec::new(),
-            None => match self.focus {
-                Focus::Pane => vec![Context::Panes, feed, Context::Any],
-                Focus::Timeline => vec![Context::Timeline, feed, Context::Any],
-            },
+            None => self.contexts_below_popups(),
         }
+    }
+
+    /// Contexts that hold when nothing lies over the panes.
+    #[must_use]
+    pub fn contexts_below_popups(&self) -> Vec<Context> {
+        let feed = match self.feed {
+            Feed::Live => Context::Live,
+            Feed::Replay(_) => Context::Replay,
+        };
+        let focus = match self.focus {
+            Focus::Pane => Context::Panes,
+            Focus::Timeline => Context::Timeline,
+        };
+        vec![focus, feed, Context::Any]
     }
 
     /// Threads that are shown, in path order: the organizer, and whoever matches the filter.
@@ -443,13 +460,17 @@ impl Model {
         )
     }
 
-    /// A standing warning.
+    /// What stands above the panes: a failure, a warning, or the answer.
     #[must_use]
-    pub fn banner(&self) -> Option<String> {
-        match &self.report.phase {
-            Phase::Failed(why) => Some(why.clone()),
-            _ => self.report.banner.clone(),
+    pub fn banner(&self) -> Option<Banner> {
+        if let Phase::Failed(why) = &self.report.phase {
+            return Some(Banner::Failure(why.clone()));
         }
+        if let Some(warning) = &self.report.banner {
+            return Some(Banner::Warning(warning.clone()));
+        }
+        let answer = self.organization.answer.as_ref()?;
+        Some(Banner::Answer(answer.trim().to_owned()))
     }
 
     /// Cells for names, left of the bars of the timeline.

@@ -60,10 +60,8 @@ pub enum Popup {
         /// Which of the found actions is chosen.
         chosen: usize,
     },
-    /// What a thread sees.
+    /// What the selected thread sees.
     Inspector {
-        /// Whose.
-        thread: ThreadId,
         /// First row shown.
         scroll: usize,
     },
@@ -72,11 +70,8 @@ pub enum Popup {
         /// First row shown.
         scroll: usize,
     },
-    /// Ways to stop a thread.
-    Stop {
-        /// Whose.
-        thread: ThreadId,
-    },
+    /// Ways to stop the selected thread.
+    Stop,
     /// The editor for a sub-query; its text lives in [`super::model::Model::draft`].
     Composer,
     /// One line of text.

@@ -221,13 +221,10 @@ pub fn status_scope(thread: &Thread) -> &'static str {
 #[must_use]
 pub fn end_scope(end: ThreadEnd) -> &'static str {
     match end {
-        ThreadEnd::Answered => "state.answered",
-        ThreadEnd::Returned => "state.returned",
-        ThreadEnd::Limit => "state.limit",
-        ThreadEnd::Eos => "state.eos",
+        ThreadEnd::Answered | ThreadEnd::Returned | ThreadEnd::Eos => "state.done",
+        ThreadEnd::Limit | ThreadEnd::Failed => "state.failed",
         ThreadEnd::Killed => "state.killed",
-        ThreadEnd::Failed => "state.failed",
-        ThreadEnd::Abandoned => "state.abandoned",
+        ThreadEnd::Abandoned => "ui.dim",
     }
 }
 

@@ -34,11 +34,12 @@ impl ThreadView {
         }
     }
 
-    /// A thread whose earlier text comes from a recording.
+    /// A thread of which `tokens` tokens and some text come from a recording.
     #[must_use]
-    pub fn with_text(text: Transcript) -> Self {
+    pub fn with_text(text: Transcript, tokens: u64) -> Self {
         Self {
             text,
+            tokens,
             ..Self::default()
         }
     }

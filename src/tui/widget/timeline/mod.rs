@@ -83,7 +83,7 @@ impl Lanes<'_> {
             Head::Ended(end) => (self.signs.end(end), end_scope(end)),
         };
         buffer.set_string(x, y, glyph, self.style(scope));
-        let mut style = self.style("timeline.lane");
+        let mut style = self.style("ui.text");
         if track.id == self.selected {
             style = style.add_modifier(Modifier::BOLD | Modifier::UNDERLINED);
         }
@@ -122,7 +122,7 @@ impl Lanes<'_> {
         if let Some(slack) = track.slack.filter(|s| *s > 0 && self.emphasis) {
             let text = format!(" slack {slack}");
             if usize::from(self.axis.width.saturating_sub(at)) > text.width() {
-                buffer.set_string(x + at, y, text, self.style("timeline.slack"));
+                buffer.set_string(x + at, y, text, self.style("ui.dim"));
             }
         }
     }
@@ -149,7 +149,7 @@ impl Lanes<'_> {
                 (symbol, self.style("timeline.decode"))
             }
             (Doing::Wait, _) => (g.wait, self.style("timeline.wait")),
-            (Doing::Paused, _) => (g.hold, self.style("timeline.paused")),
+            (Doing::Paused, _) => (g.hold, self.style("timeline.pause")),
         }
     }
 
@@ -183,7 +183,7 @@ impl Lanes<'_> {
             } else {
                 letter
             };
-            let scope = if flag.join { "timeline.join" } else { "timeline.fork" };
+            let scope = if flag.join { "tag.join" } else { "tag.fork" };
             buffer.set_string(x + column, y, text, self.style(scope));
             free_from = column + u16::try_from(text.width()).unwrap_or(1);
         }
@@ -205,7 +205,7 @@ impl Lanes<'_> {
         ) else {
             return;
         };
-        let style = self.style("timeline.elbow");
+        let style = self.style("timeline.edge");
         let [down_right, up_left, across, down] = self.signs.elbow;
         let x = area.x + self.names;
         let row = |i: usize| area.y + u16::try_from(i).unwrap_or(u16::MAX);
@@ -246,7 +246,7 @@ impl Lanes<'_> {
         buffer.set_stringn(x, y, "active", room, self.style("timeline.axis"));
         let counts = self.tracks.active_per_cell(&self.axis);
         let top = counts.iter().copied().max().unwrap_or(0).max(self.slots).max(1);
-        let style = self.style("timeline.active");
+        let style = self.style("timeline.sparkline");
         for (column, count) in (0..).zip(counts) {
             if count > 0 {
                 let level = (count * 8).div_ceil(top).clamp(1, 8);
