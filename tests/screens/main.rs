@@ -1,0 +1,5 @@
+//! The whole screen: what it looks like, and what keys do to it.
+
+mod pictures;
+mod screen;
+mod story;
