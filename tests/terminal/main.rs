@@ -1,0 +1,4 @@
+//! orgtop under a real pseudo terminal, seen through a VT100 parser.
+
+mod guard;
+mod harness;
