@@ -128,6 +128,12 @@ impl Organization {
         self.revision
     }
 
+    /// Sets its revision past `revision`: for a state that takes another one's place, so that nobody who
+    /// remembers the other takes them for equal.
+    pub fn succeed(&mut self, revision: u64) {
+        self.revision = self.revision.max(revision).saturating_add(1);
+    }
+
     /// The newest bearer of sub-query `index` among the children of `parent`.
     #[must_use]
     pub fn newest_bearer(&self, parent: ThreadId, index: u16) -> Option<ThreadId> {
@@ -165,6 +171,40 @@ impl Organization {
             self.now.step.0,
             self.now.us,
         )
+    }
+
+    /// Whether both hold the same, however they came to it ([`Self::revision`] aside).
+    #[must_use]
+    pub fn same_as(&self, other: &Self) -> bool {
+        let Self {
+            capacity,
+            tau,
+            threads,
+            errors,
+            commands,
+            marks,
+            pauses,
+            paused,
+            now,
+            next_seq,
+            end,
+            answer,
+            recorded_metrics,
+            revision: _,
+        } = other;
+        self.capacity == *capacity
+            && self.tau == *tau
+            && self.threads == *threads
+            && self.errors == *errors
+            && self.commands == *commands
+            && self.marks == *marks
+            && self.pauses == *pauses
+            && self.paused == *paused
+            && self.now == *now
+            && self.next_seq == *next_seq
+            && self.end == *end
+            && self.answer == *answer
+            && self.recorded_metrics == *recorded_metrics
     }
 
     /// Folds one event. Events that make no sense in this state (from a damaged file) change as little
@@ -404,7 +444,11 @@ impl Event {
     #[must_use]
     pub fn last_step(&self) -> Step {
         match &self.body {
-            Body::Tokens { ids, .. } => Step(self.step.0 + (ids.len() as u64).saturating_sub(1)),
+            Body::Tokens { ids, .. } => Step(
+                self.step
+                    .0
+                    .saturating_add((ids.len() as u64).saturating_sub(1)),
+            ),
             _ => self.step,
         }
     }
