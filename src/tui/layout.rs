@@ -219,7 +219,7 @@ fn grid(area: Rect, slots: Vec<Slot>, least: (u16, u16)) -> Option<Vec<(Rect, Sl
         let rows = count.div_ceil(columns);
         let (w, h) = (i32::from(area.width / columns), i32::from(area.height / rows));
         let empty = i32::from(rows * columns - count);
-        (w - 36).abs() + (h - 10).abs() * 2 + empty * 8
+        (w - 44).abs() + (h - 10).abs() * 2 + empty * 40
     };
     let columns = (1..=count).filter(|c| fits(*c)).min_by_key(|c| waste(*c))?;
     let rows = count.div_ceil(columns);

@@ -1,6 +1,7 @@
 //! The screen: a model folded from events, drawn on demand.
 
 pub mod action;
+pub mod app;
 pub mod ideal;
 pub mod keymap;
 pub mod layout;
@@ -10,7 +11,10 @@ pub mod pace;
 pub mod plain;
 pub mod popup;
 pub mod rate;
+pub mod replay;
 pub mod sign;
+pub mod source;
+pub mod surface;
 pub mod terminal;
 pub mod text;
 pub mod theme;

@@ -42,7 +42,7 @@ pub enum Feed {
     Replay(Playback),
 }
 
-/// Where a replay stands.
+/// Where a recording stands.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Playback {
     /// Whether it moves by itself.
@@ -51,9 +51,9 @@ pub struct Playback {
     pub speed: f32,
     /// Whether it begins again at the end.
     pub looping: bool,
-    /// Events before the current place.
+    /// Microseconds from the beginning.
     pub position: u64,
-    /// Events in all.
+    /// Microseconds in all.
     pub length: u64,
 }
 

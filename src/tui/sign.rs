@@ -68,6 +68,14 @@ pub struct Signs {
     pub spinner: &'static [&'static str],
 }
 
+/// A heavy upper edge: enough to be found without colour, and calm.
+const FOCUSED_FRAME: border::Set<'static> = border::Set {
+    top_left: "┍",
+    top_right: "┑",
+    horizontal_top: "━",
+    ..border::ROUNDED
+};
+
 const ASCII_FRAME: border::Set<'static> = border::Set {
     top_left: "+",
     top_right: "+",
@@ -80,10 +88,7 @@ const ASCII_FRAME: border::Set<'static> = border::Set {
 };
 
 const ASCII_FOCUSED_FRAME: border::Set<'static> = border::Set {
-    vertical_left: "#",
-    vertical_right: "#",
     horizontal_top: "=",
-    horizontal_bottom: "=",
     ..ASCII_FRAME
 };
 
@@ -117,7 +122,7 @@ impl Signs {
         eta: "η",
         dash: "–",
         frame: border::ROUNDED,
-        focused_frame: border::THICK,
+        focused_frame: FOCUSED_FRAME,
         spinner: &["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"],
     };
 

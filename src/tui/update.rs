@@ -15,6 +15,7 @@ use super::model::{Leaving, Model, Playback};
 use super::text::Transcript;
 use crate::live::{Batch, Phase};
 use crate::org::{Command, Event, Organization, ThreadId};
+use crate::record::Header;
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseEvent};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -35,6 +36,12 @@ pub enum Input {
     Events(Vec<Event>),
     /// A recording goes on from another place.
     Jump(Box<Organization>, BTreeMap<ThreadId, Transcript>),
+    /// What session a recording holds.
+    Header(Box<Header>),
+    /// Older text of a thread, to go before what is there.
+    Older(ThreadId, Transcript),
+    /// Something to know about a recording.
+    Warning(String),
     /// Where a recording stands.
     Playback(Playback),
     /// The system asks the program to end (SIGTERM, SIGHUP).
@@ -71,6 +78,8 @@ pub enum Effect {
     Speed(f32),
     /// Begin again at the end, or not.
     Loop(bool),
+    /// Read older text of a thread.
+    Older(ThreadId),
     /// Put text into the clipboard.
     Copy(String),
     /// Show text in the pager.
@@ -110,6 +119,20 @@ pub fn update(model: &mut Model, input: Input, now: Duration) -> Vec<Effect> {
         }
         Input::Jump(organization, texts) => {
             model.restart(*organization, texts);
+            Vec::new()
+        }
+        Input::Header(header) => {
+            model.begin(header);
+            Vec::new()
+        }
+        Input::Older(id, text) => {
+            if let Some(view) = model.threads.get_mut(&id) {
+                view.text.prepend(text);
+            }
+            Vec::new()
+        }
+        Input::Warning(text) => {
+            model.report.banner = Some(text);
             Vec::new()
         }
         Input::Playback(playback) => {

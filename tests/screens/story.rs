@@ -204,7 +204,7 @@ impl Story {
             let thread = self.organization.thread(worker(index)).unwrap();
             (thread.result.clone().unwrap_or_default(), thread.end())
         };
-        let text = format!(" {text} </JOIN-{index}>\n");
+        let text = format!(" {text} </JOIN-{index}>");
         self.texts.entry(ORGANIZER).or_default().extend_from_slice(text.as_bytes());
         self.push(
             Some(ORGANIZER),

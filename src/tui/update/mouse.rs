@@ -46,10 +46,7 @@ fn thread_at(model: &Model, screen: &Screen, at: Position) -> Option<ThreadId> {
 fn wheel(model: &mut Model, screen: &Screen, at: Position, by: isize) -> Vec<Effect> {
     match (&screen.panes, thread_at(model, screen, at)) {
         (Panes::Rows(_), Some(_)) => select::pane(model, Move::Lines(by.signum())),
-        (Panes::Tiles(_), Some(id)) => {
-            select::scroll(model, id, Move::Lines(by));
-            Vec::new()
-        }
+        (Panes::Tiles(_), Some(id)) => select::scroll(model, id, Move::Lines(by)),
         (_, None) => Vec::new(),
     }
 }

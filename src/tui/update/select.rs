@@ -43,14 +43,16 @@ pub fn pane(model: &mut Model, how: Move) -> Vec<Effect> {
         }
         return Vec::new();
     }
-    scroll(model, model.selected, how);
-    Vec::new()
+    scroll(model, model.selected, how)
 }
 
-/// Moves the pane of thread `id`.
-pub fn scroll(model: &mut Model, id: ThreadId, how: Move) {
+/// Bytes above the view from which a recording is asked for older text.
+const NEAR_THE_TOP: u64 = 8 << 10;
+
+/// Moves the pane of thread `id`; a recording may have to read older text for it.
+pub fn scroll(model: &mut Model, id: ThreadId, how: Move) -> Vec<Effect> {
     let Some(view) = model.threads.get_mut(&id) else {
-        return;
+        return Vec::new();
     };
     match how {
         Move::Lines(n) => view.pane.scroll(n),
@@ -58,6 +60,13 @@ pub fn scroll(model: &mut Model, id: ThreadId, how: Move) {
         Move::Top => view.pane.top(),
         Move::Follow => view.pane.follow(),
     }
+    let start = view.text.start();
+    let upwards = matches!(how, Move::Top | Move::Lines(..0) | Move::Pages(..0));
+    let near = view.pane.anchor().unwrap_or(view.text.end()) <= start + NEAR_THE_TOP;
+    if start > 0 && upwards && (near || matches!(how, Move::Top)) {
+        return vec![Effect::Older(id)];
+    }
+    Vec::new()
 }
 
 /// Selects a thread by its id.

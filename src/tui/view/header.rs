@@ -174,7 +174,7 @@ fn state(model: &Model) -> Vec<Span<'static>> {
                 return Vec::new();
             };
             let glyph = if playback.playing { signs.running } else { signs.paused };
-            let percent = playback.position * 100 / playback.length.max(1);
+            let percent = playback.position.saturating_mul(100) / playback.length.max(1);
             let looping = if playback.looping { " loop" } else { "" };
             vec![
                 span(format!("{glyph} REPLAY"), look.style("state.paused")),

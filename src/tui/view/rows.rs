@@ -94,7 +94,8 @@ fn row_of(model: &Model, id: ThreadId, names: usize, row: Rect, buffer: &mut Buf
     let used: usize = spans.iter().map(|s| text_width(&s.content)).sum();
     let bars = if row.width >= WIDE { BARS + 2 } else { 0 };
     let room = usize::from(row.width).saturating_sub(used + bars);
-    let last = view.text.last_words(room * 4 + 16);
+    // A line break is one blank here; the pane shows it as it is.
+    let last = view.text.last_words(room * 4 + 16).replace('␊', " ");
     let text = if last.trim().is_empty() {
         let query = safe_line(&thread.query).into_owned();
         span(
