@@ -65,7 +65,11 @@ impl Coalescer {
     /// Writes out all tokens if the oldest have waited long enough at time `us`. Worth a call when no
     /// event came for a while.
     pub fn flush_due(&mut self, us: u64, out: &mut Vec<Event>) {
-        if self.open.values().any(|e| us >= e.us.saturating_add(MAX_US)) {
+        if self
+            .open
+            .values()
+            .any(|e| us >= e.us.saturating_add(MAX_US))
+        {
             self.flush(out);
         }
     }
@@ -183,7 +187,12 @@ mod tests {
             .iter()
             .map(|e| {
                 let tokens = text_in(e).map_or(0, <[u8]>::len);
-                (e.seq.0, e.thread.and_then(ThreadId::index), e.step.0, tokens)
+                (
+                    e.seq.0,
+                    e.thread.and_then(ThreadId::index),
+                    e.step.0,
+                    tokens,
+                )
             })
             .collect()
     }
@@ -193,7 +202,10 @@ mod tests {
         let (mut coalescer, mut out) = (Coalescer::default(), Vec::new());
         for step in 1..=3 {
             for thread in 1..=2 {
-                assert_eq!(coalescer.push(token(thread, step, step * 10), &mut out), None);
+                assert_eq!(
+                    coalescer.push(token(thread, step, step * 10), &mut out),
+                    None
+                );
             }
         }
         assert!(out.is_empty());

@@ -3,7 +3,7 @@
 use super::header::Version;
 use super::line::{self, Line, LineError};
 use super::lines::{LineEnd, RawLine};
-use crate::org::{BranchId, Body, Event, Seq};
+use crate::org::{Body, BranchId, Event, Seq};
 use std::fmt;
 
 /// Most damages that are kept one by one; further ones are counted.
@@ -106,6 +106,12 @@ impl Report {
         self.damages.is_empty() && self.newer.is_none()
     }
 
+    /// How many damages there are.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.damages.len() as u64 + self.further
+    }
+
     /// Notes a damage.
     pub(super) fn add(&mut self, line: u64, offset: u64, kind: DamageKind) {
         if self.damages.len() < MAX_KEPT {
@@ -146,9 +152,7 @@ pub(super) fn understand(raw: RawLine<'_>) -> (Option<Line>, Option<DamageKind>)
     }
     let nuls = raw.bytes.iter().take_while(|b| **b == 0).count();
     let bytes = &raw.bytes[nuls..];
-    let zeros = (nuls > 0).then_some(DamageKind::Nuls {
-        bytes: nuls as u64,
-    });
+    let zeros = (nuls > 0).then_some(DamageKind::Nuls { bytes: nuls as u64 });
     if bytes.iter().all(|b| matches!(b, b' ' | b'\t' | b'\r')) {
         return (None, zeros);
     }
@@ -210,7 +214,12 @@ mod tests {
         let cut = &line[..line.len() - 1];
         assert_eq!(
             understand(raw(cut, LineEnd::EndOfFile)),
-            (None, Some(DamageKind::Torn { bytes: cut.len() as u64 }))
+            (
+                None,
+                Some(DamageKind::Torn {
+                    bytes: cut.len() as u64
+                })
+            )
         );
     }
 

@@ -5,8 +5,7 @@
 use super::header::Header;
 use super::line;
 use super::text::{Texts, text_in};
-use crate::org::Body;
-use crate::org::Event;
+use crate::org::{Body, Event, ThreadId};
 
 /// Bytes of events after which a keyframe pays, for small states.
 const KEYFRAME_BYTES: u64 = 2 << 20;
@@ -61,6 +60,11 @@ impl Encoder {
     #[must_use]
     pub fn offset(&self) -> u64 {
         self.offset
+    }
+
+    /// Byte offset of the last record with text of thread `id`.
+    pub(super) fn last_text(&self, id: ThreadId) -> Option<u64> {
+        self.texts.last(id)
     }
 
     /// Appends the line of `event` to `out`: text records learn where the one before lies, keyframes

@@ -437,11 +437,10 @@ fn parse_body(envelope: &Envelope<'_>, line: &[u8]) -> Result<(Body, Option<u64>
             return Ok((splice, b.prev));
         }
         "command" => {
-            let mut fields: serde_json::Map<String, serde_json::Value> =
-                read(line).map_err(bad)?;
+            let mut fields: serde_json::Map<String, serde_json::Value> = read(line).map_err(bad)?;
             fields.retain(|name, _| COMMAND_FIELDS.contains(&name.as_str()));
-            let command: Command = serde_json::from_value(fields.into())
-                .map_err(|e| bad(e.to_string()))?;
+            let command: Command =
+                serde_json::from_value(fields.into()).map_err(|e| bad(e.to_string()))?;
             Body::Command { command }
         }
         "effect" => Body::Effect {

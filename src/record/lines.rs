@@ -67,6 +67,14 @@ impl Lines {
         self.base + self.start as u64
     }
 
+    /// Reads on from byte `offset`, the beginning of the line that was given last.
+    pub(super) fn back_to(&mut self, offset: u64) {
+        match offset.checked_sub(self.base).map(usize::try_from) {
+            Some(Ok(start)) if start <= self.buf.len() => self.start = start,
+            _ => *self = Self::new(Arc::clone(&self.source), offset),
+        }
+    }
+
     /// The next line; `None` at the end of the file.
     pub(super) fn next(&mut self) -> io::Result<Option<RawLine<'_>>> {
         let mut scanned = 0;
@@ -107,7 +115,9 @@ impl Lines {
         let old = self.buf.len();
         let more = CHUNK.max(old);
         self.buf.resize(old + more, 0);
-        let read = self.source.read_at(self.base + old as u64, &mut self.buf[old..]);
+        let read = self
+            .source
+            .read_at(self.base + old as u64, &mut self.buf[old..]);
         self.buf.truncate(old + *read.as_ref().unwrap_or(&0));
         read
     }

@@ -97,11 +97,6 @@ impl SessionFile {
         }
     }
 
-    /// Its version, where that is newer than this program's.
-    pub(super) fn newer(&self) -> Option<Version> {
-        self.newer
-    }
-
     /// Its bytes.
     pub(super) fn source(&self) -> &Arc<Source> {
         &self.source
@@ -140,7 +135,10 @@ impl SessionFile {
 }
 
 /// Reads the first line.
-pub(super) fn read_header(path: &Path, line: &[u8]) -> Result<(Header, Option<Version>), OpenError> {
+pub(super) fn read_header(
+    path: &Path,
+    line: &[u8],
+) -> Result<(Header, Option<Version>), OpenError> {
     let bad = |message: String| OpenError::BadHeader {
         path: path.to_owned(),
         message,

@@ -81,7 +81,9 @@ impl Source {
         match self {
             Self::Memory(bytes) => {
                 // `want` is 0 past the end, else `offset` fits as the length does.
-                let from = usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());
+                let from = usize::try_from(offset)
+                    .unwrap_or(usize::MAX)
+                    .min(bytes.len());
                 buf[..want].copy_from_slice(&bytes[from..from + want]);
                 Ok(want)
             }
@@ -128,7 +130,10 @@ fn unpack(file: File) -> Result<Source, String> {
             .read_to_end(&mut bytes)
             .map_err(|e| e.to_string())?;
         if read as u64 > room {
-            return Err(format!("it unpacks to more than {} MiB", MAX_UNPACKED >> 20));
+            return Err(format!(
+                "it unpacks to more than {} MiB",
+                MAX_UNPACKED >> 20
+            ));
         }
     }
 }

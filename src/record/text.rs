@@ -123,7 +123,9 @@ pub fn split_tokens(event: &mut Event, keep: usize) -> Option<Event> {
         return None;
     }
     let byte: u64 = lens.iter().take(keep).map(|n| u64::from(*n)).sum();
-    let byte = usize::try_from(byte).unwrap_or(usize::MAX).min(bytes.0.len());
+    let byte = usize::try_from(byte)
+        .unwrap_or(usize::MAX)
+        .min(bytes.0.len());
     let rest = Body::Tokens {
         ids: ids.split_off(keep),
         bytes: crate::org::TextBytes(bytes.0.split_off(byte)),

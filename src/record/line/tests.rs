@@ -192,16 +192,14 @@ fn splice() -> impl Strategy<Value = Body> {
         option::of(thread_end()),
         any::<bool>(),
     )
-        .prop_map(
-            |(splice, ids, bytes, of, result, shortened)| Body::Splice {
-                splice,
-                ids,
-                bytes,
-                of,
-                result,
-                shortened,
-            },
-        )
+        .prop_map(|(splice, ids, bytes, of, result, shortened)| Body::Splice {
+            splice,
+            ids,
+            bytes,
+            of,
+            result,
+            shortened,
+        })
 }
 
 fn error() -> impl Strategy<Value = Body> {
@@ -234,13 +232,13 @@ fn run_end() -> impl Strategy<Value = Body> {
         RunEnd::Interrupted,
         RunEnd::Failed,
     ];
-    (prop::sample::select(kinds), option::of(".*"), metrics()).prop_map(
-        |(end, answer, metrics)| Body::RunEnd {
+    (prop::sample::select(kinds), option::of(".*"), metrics()).prop_map(|(end, answer, metrics)| {
+        Body::RunEnd {
             end,
             answer,
             metrics,
-        },
-    )
+        }
+    })
 }
 
 fn keyframe() -> impl Strategy<Value = Body> {

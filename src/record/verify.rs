@@ -1,0 +1,394 @@
+//! Does a session agree with itself? Folds it again, hashes its text again, scans that text for actions
+//! again, computes its metrics again, and compares with what was recorded.
+//!
+//! How text is scanned is the protocol's business: it comes in as a [`Rescan`].
+
+use super::damage::Report;
+use super::error::OpenError;
+use super::header::Header;
+use super::reader::{Recorded, SessionFile};
+use super::text::{TextPiece, Texts};
+use crate::org::{
+    ActionKind, Author, Body, ErrorKind, Event, Metrics, Organization, Role, Seq, TextMark,
+    ThreadId,
+};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::path::Path;
+
+/// Scans text for actions.
+pub trait Rescan {
+    /// A scanner for the text of one thread.
+    fn thread(&self, header: &Header, id: ThreadId, role: Role) -> Box<dyn ThreadRescan>;
+}
+
+/// Scans the text of one thread, piece by piece.
+pub trait ThreadRescan {
+    /// The actions that are complete with `piece`, splices included in the pieces but not in what is
+    /// scanned.
+    fn piece(&mut self, piece: &TextPiece) -> Vec<Found>;
+}
+
+/// An action as it stands in the text, whether or not it could take effect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Found {
+    /// Bytes `[from, to)` of the thread's text, tag to tag.
+    pub span: (u64, u64),
+    /// Which.
+    pub action: ActionKind,
+}
+
+/// One thing on which a session disagrees with itself.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Disagreement {
+    /// The line of the record, the header being line 1.
+    pub line: u64,
+    /// Its event.
+    pub seq: Seq,
+    /// On what.
+    pub about: About,
+}
+
+/// What a disagreement is about.
+#[derive(Debug, Clone, PartialEq)]
+pub enum About {
+    /// The state in a keyframe is not the fold of the events before it.
+    State,
+    /// The text of a thread is not what a keyframe says.
+    Text {
+        /// Whose.
+        thread: ThreadId,
+        /// What the keyframe says.
+        recorded: Option<TextMark>,
+        /// What the records give.
+        computed: Option<TextMark>,
+    },
+    /// An action or error that is not in the text.
+    NotInText {
+        /// Whose.
+        thread: ThreadId,
+        /// Where it should be.
+        span: (u64, u64),
+    },
+    /// An action in the text of which nothing is recorded.
+    NotRecorded {
+        /// Whose.
+        thread: ThreadId,
+        /// The action.
+        found: Found,
+    },
+    /// A measure.
+    Metric {
+        /// Which.
+        name: &'static str,
+        /// What the file says.
+        recorded: f64,
+        /// What the events give.
+        computed: f64,
+    },
+}
+
+impl fmt::Display for Disagreement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: event {}: ", self.line, self.seq)?;
+        match &self.about {
+            About::State => f.write_str("the keyframe is not what the events before it give"),
+            About::Text {
+                thread,
+                recorded,
+                computed,
+            } => {
+                let bytes = |mark: &Option<TextMark>| mark.as_ref().map_or(0, |m| m.bytes);
+                let (recorded, computed) = (bytes(recorded), bytes(computed));
+                write!(f, "the text of {thread} differs from its keyframe: ")?;
+                if recorded == computed {
+                    f.write_str("same length, another hash")
+                } else {
+                    write!(f, "{recorded} bytes recorded, {computed} found")
+                }
+            }
+            About::NotInText { thread, span } => write!(
+                f,
+                "recorded at bytes {}..{} of {thread}, where the text holds no such action",
+                span.0, span.1
+            ),
+            About::NotRecorded { thread, found } => write!(
+                f,
+                "{:?} at bytes {}..{} of {thread} is in the text, but nothing is recorded of it",
+                found.action, found.span.0, found.span.1
+            ),
+            About::Metric {
+                name,
+                recorded,
+                computed,
+            } => write!(
+                f,
+                "{name} is {recorded} in the file, {computed} by its events"
+            ),
+        }
+    }
+}
+
+/// What a verification found.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Verified {
+    /// In file order; empty: the session agrees with itself.
+    pub disagreements: Vec<Disagreement>,
+    /// What is wrong with the file.
+    pub report: Report,
+    /// Keyframes compared.
+    pub keyframes: u64,
+    /// Actions and errors compared.
+    pub actions: u64,
+    /// Measures computed from all events.
+    pub metrics: Metrics,
+}
+
+/// Verifies the session at `path`.
+///
+/// # Errors
+/// [`OpenError`] when the file does not open or cannot be read any more.
+pub fn verify(path: &Path, rescan: &dyn Rescan) -> Result<Verified, OpenError> {
+    let file = SessionFile::open(path)?;
+    let mut check = Check {
+        header: file.header(),
+        rescan,
+        state: Organization::new(file.header().capacity, file.header().tau),
+        texts: Texts::default(),
+        spoiled: BTreeSet::new(),
+        scans: BTreeMap::new(),
+        verified: Verified::default(),
+    };
+    let mut events = file.events();
+    for recorded in &mut events {
+        check.event(recorded.map_err(|source| OpenError::Io {
+            path: path.to_owned(),
+            source,
+        })?);
+    }
+    check.leftovers();
+    let mut verified = check.verified;
+    verified.metrics = check.state.metrics();
+    verified.report = events.report().clone();
+    verified.disagreements.sort_by_key(|d| d.line);
+    Ok(verified)
+}
+
+struct Scanned {
+    found: Found,
+    line: u64,
+    seq: Seq,
+    recorded: bool,
+}
+
+struct ThreadScan {
+    scan: Box<dyn ThreadRescan>,
+    bytes: u64,
+    found: Vec<Scanned>,
+}
+
+struct Check<'a> {
+    header: &'a Header,
+    rescan: &'a dyn Rescan,
+    state: Organization,
+    texts: Texts,
+    /// Threads whose text is known to differ: said once.
+    spoiled: BTreeSet<ThreadId>,
+    scans: BTreeMap<ThreadId, ThreadScan>,
+    verified: Verified,
+}
+
+impl Check<'_> {
+    fn disagree(&mut self, line: u64, seq: Seq, about: About) {
+        self.verified
+            .disagreements
+            .push(Disagreement { line, seq, about });
+    }
+
+    fn event(&mut self, recorded: Recorded) {
+        let (event, line) = (&recorded.event, recorded.line);
+        match (&event.body, event.thread) {
+            (Body::Keyframe { state, texts, .. }, _) => {
+                self.verified.keyframes += 1;
+                if !self.state.same_as(state) {
+                    self.disagree(line, event.seq, About::State);
+                    // Said once; the next keyframe is compared with this one's future.
+                    self.state = (**state).clone();
+                }
+                self.compare_texts(texts, line, event.seq);
+            }
+            (Body::Thread { role, .. }, Some(id)) => {
+                self.spoiled.remove(&id);
+                self.close(id);
+                let scan = ThreadScan {
+                    scan: self.rescan.thread(self.header, id, *role),
+                    bytes: 0,
+                    found: Vec::new(),
+                };
+                self.scans.insert(id, scan);
+            }
+            (Body::Action { action, span, .. }, Some(id)) if in_text(event) => {
+                self.verified.actions += 1;
+                let known = self.mark(id, |f| f.span == *span && f.action == *action);
+                if !known {
+                    let about = About::NotInText {
+                        thread: id,
+                        span: *span,
+                    };
+                    self.disagree(line, event.seq, about);
+                }
+            }
+            (
+                Body::Error {
+                    error,
+                    span: Some(span),
+                    ..
+                },
+                Some(id),
+            ) => {
+                self.verified.actions += 1;
+                if !self.mark(id, |f| f.span == *span) && names_an_action(*error) {
+                    let about = About::NotInText {
+                        thread: id,
+                        span: *span,
+                    };
+                    self.disagree(line, event.seq, about);
+                }
+            }
+            (Body::RunEnd { metrics, .. }, _) => {
+                let computed = self.state.metrics();
+                self.compare_metrics(metrics, &computed, &recorded);
+            }
+            _ => {}
+        }
+        self.state.apply(&recorded.event);
+        self.texts.apply(&recorded.event, recorded.offset);
+        self.scan_text(recorded);
+    }
+
+    fn scan_text(&mut self, recorded: Recorded) {
+        let (line, seq) = (recorded.line, recorded.event.seq);
+        let Some(thread) = recorded.event.thread.and_then(|id| self.scans.get_mut(&id)) else {
+            return;
+        };
+        if let Some(piece) = TextPiece::of(recorded.event, thread.bytes) {
+            thread.bytes += piece.bytes.len() as u64;
+            let found = thread.scan.piece(&piece);
+            thread.found.extend(found.into_iter().map(|found| Scanned {
+                found,
+                line,
+                seq,
+                recorded: false,
+            }));
+        }
+    }
+
+    /// Marks what fits as recorded; whether there is any.
+    fn mark(&mut self, id: ThreadId, fits: impl Fn(&Found) -> bool) -> bool {
+        let Some(thread) = self.scans.get_mut(&id) else {
+            return false;
+        };
+        let mut known = false;
+        for scanned in thread.found.iter_mut().filter(|s| fits(&s.found)) {
+            scanned.recorded = true;
+            known = true;
+        }
+        known
+    }
+
+    fn compare_texts(&mut self, recorded: &BTreeMap<ThreadId, TextMark>, line: u64, seq: Seq) {
+        let computed = self.texts.marks();
+        let ids: BTreeSet<ThreadId> = recorded.keys().chain(computed.keys()).copied().collect();
+        for thread in ids {
+            let (a, b) = (recorded.get(&thread), computed.get(&thread));
+            if a != b && self.spoiled.insert(thread) {
+                let about = About::Text {
+                    thread,
+                    recorded: a.cloned(),
+                    computed: b.cloned(),
+                };
+                self.disagree(line, seq, about);
+            }
+        }
+    }
+
+    fn compare_metrics(&mut self, recorded: &Metrics, computed: &Metrics, at: &Recorded) {
+        // The clock runs on between the last event and the moment of measuring.
+        let latest = at.event.us as f64 / 1000.0;
+        let wall = recorded
+            .wall_ms
+            .clamp(computed.wall_ms.min(latest), latest.max(computed.wall_ms));
+        let rate = if wall > 0.0 {
+            computed.decoded as f64 * 1000.0 / wall
+        } else {
+            0.0
+        };
+        let all = [
+            ("T", recorded.latency as f64, computed.latency as f64),
+            ("eta", recorded.eta, computed.eta),
+            ("eta/c", recorded.eta_over_c, computed.eta_over_c),
+            ("R_eta", recorded.r_eta, computed.r_eta),
+            ("work", recorded.work as f64, computed.work as f64),
+            ("speedup", recorded.speedup, computed.speedup),
+            (
+                "lived steps",
+                recorded.lived_steps as f64,
+                computed.lived_steps as f64,
+            ),
+            ("decoded", recorded.decoded as f64, computed.decoded as f64),
+            ("wall ms", recorded.wall_ms, wall),
+            ("tokens/s", recorded.tok_per_s, rate),
+        ];
+        for (name, recorded, computed) in all {
+            if (recorded - computed).abs() > 1e-9 * recorded.abs().max(computed.abs()).max(1.0) {
+                let about = About::Metric {
+                    name,
+                    recorded,
+                    computed,
+                };
+                self.disagree(at.line, at.event.seq, about);
+            }
+        }
+    }
+
+    /// Ends the scan of a thread: what was found must be recorded.
+    fn close(&mut self, id: ThreadId) {
+        let Some(thread) = self.scans.remove(&id) else {
+            return;
+        };
+        for scanned in thread.found.into_iter().filter(|s| !s.recorded) {
+            let about = About::NotRecorded {
+                thread: id,
+                found: scanned.found,
+            };
+            self.disagree(scanned.line, scanned.seq, about);
+        }
+    }
+
+    fn leftovers(&mut self) {
+        let ids: Vec<ThreadId> = self.scans.keys().copied().collect();
+        for id in ids {
+            self.close(id);
+        }
+    }
+}
+
+/// Whether an action was written by its thread, not made by a command.
+fn in_text(event: &Event) -> bool {
+    event.by == Author::Model || event.cause.is_none()
+}
+
+/// Whether such an error is about one whole action in the text.
+fn names_an_action(error: ErrorKind) -> bool {
+    match error {
+        ErrorKind::DuplicateIndex
+        | ErrorKind::PoolOverflow
+        | ErrorKind::JoinUnknown
+        | ErrorKind::JoinTwice
+        | ErrorKind::EmptyQuery => true,
+        ErrorKind::UnclosedFork
+        | ErrorKind::NoAnswer
+        | ErrorKind::TokenLimit
+        | ErrorKind::Engine => false,
+    }
+}
