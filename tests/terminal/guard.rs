@@ -199,7 +199,9 @@ fn ctrl_z_stops_with_a_restored_terminal_and_fg_repaints() {
     assert!(shell.with(vt100::Screen::alternate_screen));
     assert!(shell.with(vt100::Screen::bracketed_paste));
     shell.keys("\x1a");
-    shell.wait_until("it is stopped again", |s| !s.with(vt100::Screen::alternate_screen));
+    shell.wait_until("it is stopped again", |s| {
+        !s.with(vt100::Screen::alternate_screen)
+    });
     shell.keys("kill %1; fg\r");
     shell.wait_for("ended by SIGTERM");
     assert!(!shell.with(vt100::Screen::alternate_screen));

@@ -1,21 +1,25 @@
 //! Text of threads on the screen: hostile bytes in, aligned cells out.
 //!
 //! [`sanitize`] makes any bytes safe to show, [`Transcript`] keeps one thread's text with its authors,
-//! tags and tokens, [`wrap`] cuts it into rows, and [`TextPane`] draws the visible ones. Nothing here
-//! knows events, the model or keys; the panels call it.
+//! tags and tokens, [`wrap`] cuts it into rows, and [`TextPane`] draws the visible ones with code in
+//! colour. Nothing here knows events, the model or keys; the panels call it.
 
 mod cluster;
+mod highlight;
 mod paint;
 pub mod pane;
 pub mod sanitize;
+mod style;
 mod tag;
 mod tokens;
 pub mod transcript;
 pub mod wrap;
 
 pub use cluster::{Glyphs, text_width};
-pub use pane::{PaneState, TextPane, TextStyles};
+pub use highlight::load_in_background;
+pub use pane::{PaneState, TextPane};
 pub use sanitize::{Sanitizer, safe_line, safe_text};
+pub use style::TextStyles;
 pub use tag::TagKind;
 pub use tokens::TokenRef;
 pub use transcript::{Direction, Origin, Piece, PieceKind, Transcript};

@@ -1,7 +1,8 @@
 //! Rows in view to cells.
 
 use super::cluster::{Clusters, Glyphs, ascii_stand_in, cluster_width};
-use super::pane::TextStyles;
+use super::highlight::Word;
+use super::style::TextStyles;
 use super::tag::TagKind;
 use super::transcript::{PieceKind, Transcript};
 use crate::org::Author;
@@ -35,39 +36,117 @@ impl<'a> Look<'a> {
     }
 }
 
-/// A styled stretch of the shown text; later ones lie on top.
+/// A styled stretch of the shown text.
 struct Layer {
     span: Range<usize>,
     style: Style,
 }
 
-/// Draws `view` into `area`; the column left of it is the gutter.
-pub(super) fn rows(
-    transcript: &Transcript,
-    view: &[Range<usize>],
-    look: &Look<'_>,
-    area: Rect,
-    buf: &mut Buffer,
-) {
-    let (Some(first), Some(last)) = (view.first(), view.last()) else {
-        return;
-    };
-    let layers = layers(transcript, &(first.start..last.end), look);
-    let end = transcript.shown().len();
-    for (row, y) in view.iter().zip(area.y..area.bottom()) {
-        gutter(transcript, row, look, area.x, y, buf);
-        let x = draw_row(transcript, row, look, &layers, area, y, buf);
-        if look.streaming && row.end == end && x < area.right() {
-            let mark = match look.glyphs {
-                Glyphs::Unicode => "▌",
-                Glyphs::Ascii => "_",
-            };
-            buf[(x, y)].set_symbol(mark).set_style(look.styles.text);
+/// What is in view, with everything that styles it.
+pub(super) struct Scene<'a> {
+    transcript: &'a Transcript,
+    look: &'a Look<'a>,
+    /// Code, in order and without overlap.
+    words: Vec<(Range<usize>, Word)>,
+    /// Everything else; later ones lie on top.
+    layers: Vec<Layer>,
+}
+
+impl<'a> Scene<'a> {
+    /// Gets ready to draw `span` of the shown text.
+    pub(super) fn new(
+        transcript: &'a Transcript,
+        span: &Range<usize>,
+        words: Vec<(Range<usize>, Word)>,
+        look: &'a Look<'a>,
+    ) -> Self {
+        Self {
+            transcript,
+            look,
+            words,
+            layers: layers(transcript, span, look),
         }
+    }
+
+    /// Draws rows into `area`; the column left of it is the gutter.
+    pub(super) fn paint(&self, rows: &[Range<usize>], area: Rect, buf: &mut Buffer) {
+        let end = self.transcript.shown().len();
+        for (row, y) in rows.iter().zip(area.y..area.bottom()) {
+            self.gutter(row, area.x, y, buf);
+            let x = self.row(row, area, y, buf);
+            if self.look.streaming && row.end == end && x < area.right() {
+                let mark = match self.look.glyphs {
+                    Glyphs::Unicode => "▌",
+                    Glyphs::Ascii => "_",
+                };
+                buf[(x, y)]
+                    .set_symbol(mark)
+                    .set_style(self.look.styles.text);
+            }
+        }
+    }
+
+    fn gutter(&self, row: &Range<usize>, x: u16, y: u16, buf: &mut Buffer) {
+        let Some(x) = x.checked_sub(1) else {
+            return;
+        };
+        let span = self.transcript.source_of(row.start)..self.transcript.source_of(row.end);
+        let (mut human, mut spliced) = (false, false);
+        for origin in self.transcript.origins(span) {
+            human |= origin.author == Author::Human;
+            spliced |= matches!(origin.kind, PieceKind::Spliced(_));
+        }
+        let styles = self.look.styles;
+        let (mark, style) = match (human, spliced, self.look.glyphs) {
+            (true, _, Glyphs::Unicode) => ("┃", styles.gutter_human),
+            (true, _, Glyphs::Ascii) => ("|", styles.gutter_human),
+            (false, true, Glyphs::Unicode) => ("┊", styles.gutter_splice),
+            (false, true, Glyphs::Ascii) => (":", styles.gutter_splice),
+            (false, false, _) => (" ", styles.text),
+        };
+        buf[(x, y)].set_symbol(mark).set_style(style);
+    }
+
+    /// Draws one row and returns the column after it.
+    fn row(&self, row: &Range<usize>, area: Rect, y: u16, buf: &mut Buffer) -> u16 {
+        let here: Vec<&Layer> = self
+            .layers
+            .iter()
+            .filter(|l| l.span.start <= row.end && l.span.end > row.start)
+            .collect();
+        let first_word = self.words.partition_point(|(s, _)| s.end <= row.start);
+        let mut words = self.words[first_word..].iter().peekable();
+        let mut x = area.x;
+        let mut at = row.start;
+        for cluster in Clusters(&self.transcript.shown()[row.clone()]) {
+            if cluster == "\n" {
+                break;
+            }
+            let span = at..at + cluster.len();
+            at = span.end;
+            while words.next_if(|(s, _)| s.end <= span.start).is_some() {}
+            let base = match words.peek() {
+                Some((s, word)) if s.start <= span.start => {
+                    self.look.styles.text.patch(self.look.styles.word(*word))
+                }
+                _ => self.look.styles.text,
+            };
+            let style = here
+                .iter()
+                .filter(|l| l.span.start < span.end && l.span.end > span.start)
+                .fold(base, |style, l| style.patch(l.style));
+            x = put(cluster, style, self.look.glyphs, x, y, area.right(), buf);
+        }
+        // A cursor behind the last character has no cluster to lie on.
+        let end = self.transcript.shown().len();
+        if row.end == end && x < area.right() && here.iter().any(|l| l.span.start == end) {
+            buf[(x, y)].set_style(self.look.styles.cursor);
+        }
+        x
     }
 }
 
-/// Everything that styles the rows in view, each kind in order of position.
+/// Everything but code that styles the rows in view.
 fn layers(transcript: &Transcript, span: &Range<usize>, look: &Look<'_>) -> Vec<Layer> {
     let styles = look.styles;
     let mut layers: Vec<Layer> = transcript
@@ -120,69 +199,6 @@ fn matches<'a>(
             .find_iter(transcript.shown()[span].trim_end_matches('\n'))
             .map(move |m| m.start() + start..m.end() + start)
     })
-}
-
-fn gutter(
-    transcript: &Transcript,
-    row: &Range<usize>,
-    look: &Look<'_>,
-    x: u16,
-    y: u16,
-    buf: &mut Buffer,
-) {
-    let Some(x) = x.checked_sub(1) else {
-        return;
-    };
-    let span = transcript.source_of(row.start)..transcript.source_of(row.end);
-    let (mut human, mut spliced) = (false, false);
-    for origin in transcript.origins(span) {
-        human |= origin.author == Author::Human;
-        spliced |= matches!(origin.kind, PieceKind::Spliced(_));
-    }
-    let (mark, style) = match (human, spliced, look.glyphs) {
-        (true, _, Glyphs::Unicode) => ("┃", look.styles.gutter_human),
-        (true, _, Glyphs::Ascii) => ("|", look.styles.gutter_human),
-        (false, true, Glyphs::Unicode) => ("┊", look.styles.gutter_splice),
-        (false, true, Glyphs::Ascii) => (":", look.styles.gutter_splice),
-        (false, false, _) => (" ", look.styles.text),
-    };
-    buf[(x, y)].set_symbol(mark).set_style(style);
-}
-
-/// Draws one row and returns the column after it.
-fn draw_row(
-    transcript: &Transcript,
-    row: &Range<usize>,
-    look: &Look<'_>,
-    layers: &[Layer],
-    area: Rect,
-    y: u16,
-    buf: &mut Buffer,
-) -> u16 {
-    let here: Vec<&Layer> = layers
-        .iter()
-        .filter(|l| l.span.start < row.end.max(row.start + 1) && l.span.end > row.start)
-        .collect();
-    let mut x = area.x;
-    let mut at = row.start;
-    for cluster in Clusters(&transcript.shown()[row.clone()]) {
-        let span = at..at + cluster.len();
-        at = span.end;
-        let style = here
-            .iter()
-            .filter(|l| l.span.start < span.end && l.span.end > span.start)
-            .fold(look.styles.text, |style, l| style.patch(l.style));
-        if cluster == "\n" {
-            break;
-        }
-        x = put(cluster, style, look.glyphs, x, y, area.right(), buf);
-    }
-    // A cursor behind the last character has no cluster to lie on.
-    let end = transcript.shown().len();
-    if row.end == end && x < area.right() && here.iter().any(|l| l.span.start == end) {
-        buf[(x, y)].set_style(look.styles.cursor);
-    }
-    x
 }
 
 /// Puts a cluster at column `x` and returns the column after it; what does not fit is left out.

@@ -4,13 +4,13 @@
 //! while text arrives or the size changes. Borders, titles and keys belong to the panels.
 
 use super::cluster::Glyphs;
-use super::paint::{self, Look};
+use super::highlight::Highlighter;
+use super::paint::{self, Look, Scene};
+use super::style::TextStyles;
 use super::transcript::Transcript;
 use super::wrap::{Place, Wrap, row_starts};
-use crate::tui::theme::Theme;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use ratatui::style::Style;
 use ratatui::widgets::StatefulWidget;
 use regex::Regex;
 use std::ops::Range;
@@ -56,6 +56,7 @@ pub struct PaneState {
     mode: Mode,
     requests: Vec<Request>,
     wrap: Wrap,
+    highlighter: Highlighter,
     below: Below,
     new_below: usize,
     /// Rows in view, as spans of the shown text.
@@ -266,40 +267,6 @@ impl PaneState {
     }
 }
 
-/// Styles of a text pane, looked up once per theme.
-#[derive(Debug, Clone, Default)]
-pub struct TextStyles {
-    pub(super) text: Style,
-    pub(super) cursor: Style,
-    pub(super) selection: Style,
-    pub(super) search: Style,
-    pub(super) gutter_human: Style,
-    pub(super) gutter_splice: Style,
-    pub(super) fork: Style,
-    pub(super) join: Style,
-    pub(super) answer: Style,
-    pub(super) returns: Style,
-}
-
-impl TextStyles {
-    /// The styles of `theme`.
-    #[must_use]
-    pub fn new(theme: &Theme) -> Self {
-        Self {
-            text: theme.style("ui.text"),
-            cursor: theme.style("ui.cursor"),
-            selection: theme.style("ui.selection"),
-            search: theme.style("ui.search"),
-            gutter_human: theme.style("pane.gutter.human"),
-            gutter_splice: theme.style("pane.gutter.splice"),
-            fork: theme.style("tag.fork"),
-            join: theme.style("tag.join"),
-            answer: theme.style("tag.answer"),
-            returns: theme.style("tag.return"),
-        }
-    }
-}
-
 /// Draws the rows of a thread's text that are in view, with a gutter of one column.
 #[derive(Debug, Clone)]
 pub struct TextPane<'a> {
@@ -365,7 +332,13 @@ impl StatefulWidget for TextPane<'_> {
         };
         state.text_area = text_area;
         state.lay_out(self.transcript, text_area.width, text_area.height);
-        paint::rows(self.transcript, &state.view, &self.look, text_area, buf);
+        let (Some(first), Some(last)) = (state.view.first(), state.view.last()) else {
+            return;
+        };
+        let span = first.start..last.end;
+        let words = state.highlighter.words(self.transcript, &span);
+        let scene = Scene::new(self.transcript, &span, words, &self.look);
+        scene.paint(&state.view, text_area, buf);
     }
 }
 

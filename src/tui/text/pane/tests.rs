@@ -2,7 +2,7 @@ use super::super::transcript::Piece;
 use super::*;
 use crate::org::{Author, SpliceKind};
 use proptest::prelude::*;
-use ratatui::style::Modifier;
+use ratatui::style::{Modifier, Style};
 
 fn push(transcript: &mut Transcript, text: &str) {
     transcript.push(

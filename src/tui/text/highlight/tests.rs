@@ -1,0 +1,134 @@
+use super::super::transcript::Piece;
+use super::*;
+use crate::org::Author;
+
+fn push(transcript: &mut Transcript, text: &str) {
+    let piece = Piece::Decoded {
+        ids: &[],
+        lens: &[],
+    };
+    transcript.push(text.as_bytes(), &Author::Model, piece);
+}
+
+fn of(text: &str) -> Transcript {
+    let mut transcript = Transcript::new();
+    push(&mut transcript, text);
+    transcript
+}
+
+fn words(transcript: &Transcript, highlighter: &mut Highlighter) -> Vec<(String, Word)> {
+    grammars();
+    highlighter
+        .words(transcript, &(0..transcript.shown().len()))
+        .into_iter()
+        .map(|(span, word)| (transcript.shown()[span].to_owned(), word))
+        .collect()
+}
+
+fn has(words: &[(String, Word)], text: &str, word: Word) -> bool {
+    words.iter().any(|(t, w)| t.trim() == text && *w == word)
+}
+
+#[test]
+fn code_in_a_fence_is_coloured_and_prose_is_not() {
+    let text = of("fn not code\n```rust\nfn main() { let x = 42; } // note\n```\nfn no code\n");
+    let words = words(&text, &mut Highlighter::default());
+    assert!(has(&words, "fn", Word::Keyword), "{words:?}");
+    assert!(has(&words, "main", Word::Function));
+    assert!(has(&words, "42", Word::Number));
+    assert!(has(&words, "// note", Word::Comment));
+    assert_eq!(words.iter().filter(|(t, _)| t.trim() == "fn").count(), 1);
+}
+
+#[test]
+fn json_is_coloured_without_a_fence() {
+    for text in [
+        "result: \n{\"a\": [1, true, \"x\"]}",
+        "{\"a\": [1, true, \"x\"]}\nprose",
+        "{\n  \"a\": [1, true, \"x\"]\n}\nprose 7\n",
+    ] {
+        let words = words(&of(text), &mut Highlighter::default());
+        assert!(has(&words, "\"a\"", Word::String), "{text}: {words:?}");
+        assert!(has(&words, "1", Word::Number));
+        assert!(!words.iter().any(|(t, _)| t.contains("prose") || t == "7"));
+    }
+}
+
+#[test]
+fn colours_do_not_depend_on_how_the_text_grew() {
+    let text = "a\n```python\ndef f(x):\n    '''doc\n    more'''\n    return \"s\" + 1\n```\n{\"k\": 2}\nend";
+    let whole = words(&of(text), &mut Highlighter::default());
+    let mut grown = Transcript::new();
+    let mut highlighter = Highlighter::default();
+    let mut last = Vec::new();
+    for c in text.chars() {
+        push(&mut grown, c.encode_utf8(&mut [0; 4]));
+        last = words(&grown, &mut highlighter);
+    }
+    assert_eq!(last, whole);
+    assert!(has(&whole, "return", Word::Keyword));
+    assert!(
+        whole
+            .iter()
+            .any(|(t, w)| t.contains("more'''") && *w == Word::Comment
+                || t.contains("more'''") && *w == Word::String)
+    );
+}
+
+#[test]
+fn an_open_fence_colours_what_has_arrived() {
+    let words = words(
+        &of("```rust\nlet x = 1;\nlet y"),
+        &mut Highlighter::default(),
+    );
+    assert_eq!(
+        words.iter().filter(|(t, _)| t.trim() == "let").count(),
+        2,
+        "{words:?}"
+    );
+}
+
+#[test]
+fn unknown_languages_and_long_lines_stay_plain() {
+    let long = format!("```rust\nlet x = \"{}\";\n```\n", "y".repeat(2000));
+    for text in [
+        "```nosuchlang\nlet x = 1;\n```\n",
+        "```\nlet x = 1;\n```\n",
+        long.as_str(),
+    ] {
+        assert_eq!(words(&of(text), &mut Highlighter::default()), []);
+    }
+}
+
+#[test]
+fn any_part_of_a_long_block_is_reached_without_parsing_all_of_it() {
+    let text = of(&format!("```rust\n{}", "let x = 1; // c\n".repeat(20_000)));
+    grammars();
+    let mut highlighter = Highlighter::default();
+    let middle = text.shown().len() / 2;
+    let words = highlighter.words(&text, &(middle..middle + 400));
+    assert!(words.iter().any(|(_, w)| *w == Word::Keyword));
+    assert!(highlighter.lines.len() < 2 * RUN_UP + 50);
+}
+
+#[test]
+fn no_grammar_breaks_on_hostile_text() {
+    let hostile = [
+        "\"'`<<EOF <?php {{{ [[[ ((( /* <!-- \\",
+        "<<-$(\u{301}) ${{{ %q{ =begin #{ \"\"\" ''' \u{10ffff}",
+        "\\\\\\\\\\\\\\\\((((((((((((((((a+)+)+)+)+$ ]]]]]]]",
+        "",
+        "🧠👩‍👩‍👧 北京 ␛[2J ⟨FORK 1⟩",
+    ];
+    let grammars = grammars();
+    for syntax in grammars.set.syntaxes() {
+        let mut progress = Progress {
+            next: 0,
+            state: ParseState::new(syntax),
+            stack: ScopeStack::new(),
+        };
+        for line in hostile {
+            parse_line(grammars, &mut progress, line);
+        }
+    }
+}
