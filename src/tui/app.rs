@@ -11,6 +11,7 @@ use super::model::{Feed, Model, RunState};
 use super::pace::{Pace, Urgency};
 use super::source::Source;
 use super::surface::{Surface, page};
+use super::terminal::Modes;
 use super::terminal::signals::{Ending, Notice, watch};
 use super::update::{Effect, Input, update};
 use super::view;
@@ -37,8 +38,8 @@ pub struct Options {
     pub look: Look,
     /// Keys.
     pub keymap: Keymap,
-    /// Whether the mouse belongs to the screen.
-    pub mouse: bool,
+    /// Mouse and keyboard.
+    pub modes: Modes,
     /// What is being loaded, in a few words.
     pub loading: String,
 }
@@ -82,7 +83,7 @@ impl<'a, S: Surface> App<'a, S> {
             Source::Replay(replay) => Feed::Replay(replay.playback()),
         };
         let mut model = Model::new(options.look, options.keymap, feed, options.loading);
-        model.mouse = options.mouse;
+        model.mouse = options.modes.mouse;
         if let Ok((width, height)) = surface.size() {
             model.size = (width, height);
         }

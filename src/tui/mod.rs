@@ -12,6 +12,7 @@ pub mod plain;
 pub mod popup;
 pub mod rate;
 pub mod replay;
+pub mod run;
 pub mod sign;
 pub mod source;
 pub mod surface;
@@ -22,3 +23,7 @@ pub mod thread_view;
 pub mod update;
 pub mod view;
 pub mod widget;
+
+pub use app::{Exit, Options};
+pub use run::{ReplayError, run_live, run_plain, run_replay};
+pub use source::LiveSource;
