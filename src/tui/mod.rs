@@ -8,6 +8,7 @@ pub mod layout;
 pub mod look;
 pub mod model;
 pub mod pace;
+pub mod picker;
 pub mod plain;
 pub mod popup;
 pub mod rate;
@@ -25,5 +26,6 @@ pub mod view;
 pub mod widget;
 
 pub use app::{Exit, Options};
+pub use picker::{Item, pick};
 pub use run::{ReplayError, run_live, run_plain, run_replay};
 pub use source::LiveSource;

@@ -17,7 +17,7 @@
 mod ask;
 mod composer;
 mod footer;
-mod frame;
+pub mod frame;
 mod header;
 mod help;
 mod inspector;

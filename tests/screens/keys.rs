@@ -193,7 +193,7 @@ fn left_and_right_move_between_tiles() {
 fn the_filter_acts_while_it_is_typed_and_escape_takes_it_back() {
     let mut screen = three();
     screen.keys("\\ 6 space 3");
-    assert_eq!(screen.model.shown().len(), 4, "every sub-query has 6 and 3");
+    assert_eq!(screen.model.shown(), [ORGANIZER, worker(2), worker(3)]);
     screen.keys("backspace backspace backspace 2");
     assert_eq!(screen.model.shown(), [ORGANIZER, worker(2)]);
     screen.keys("enter");
@@ -239,7 +239,7 @@ fn layouts_cycle_and_panes_zoom() {
 
 #[test]
 fn scrolling_up_detaches_and_follow_comes_back() {
-    let mut screen = Screen::live(80, 24, &story::three_workers());
+    let mut screen = Screen::live(80, 24, &story::killed());
     screen.draw();
     screen.keys("g");
     screen.draw();
@@ -252,7 +252,7 @@ fn scrolling_up_detaches_and_follow_comes_back() {
 
 #[test]
 fn the_top_line_stays_while_text_streams() {
-    let mut story = story::three_workers();
+    let mut story = story::killed();
     let mut screen = Screen::live(80, 24, &story);
     screen.draw();
     screen.keys("k k");
@@ -301,7 +301,7 @@ fn text_that_would_break_the_fork_is_explained_and_not_sent() {
     assert_eq!(screen.keys("ctrl-s"), []);
     assert!(screen.model.draft.complaint.as_ref().unwrap().contains("</FORK-"));
     assert!(matches!(screen.model.popups.last(), Some(Popup::Composer)));
-    assert!(screen.text().contains("read as its own tag"));
+    assert!(screen.text().contains("Line 1 contains"));
 }
 
 #[test]
@@ -335,9 +335,10 @@ fn the_timeline_zooms_around_its_cursor_and_fits_again() {
     assert_eq!(screen.model.focus, Focus::Timeline);
     let cursor = screen.model.timeline.cursor.unwrap();
     let column = |s: &Screen| s.model.axis(s.model.screen().timeline).column(cursor);
-    let before = column(&screen);
+    let before = column(&screen).unwrap();
     screen.keys("+");
-    assert_eq!(column(&screen), before);
+    // Windows begin at whole steps, and here a step is wider than a cell.
+    assert!(column(&screen).unwrap().abs_diff(before) <= 3);
     assert_ne!(screen.model.timeline.window, Window::Fit);
     screen.keys("=");
     assert_eq!(screen.model.timeline.window, Window::Fit);

@@ -1,6 +1,8 @@
-//! The whole screen: what it looks like, and what keys do to it.
+//! The whole screen: what it looks like, what keys do to it, when it draws.
 
+mod app;
 mod keys;
 mod pictures;
 mod screen;
+mod storm;
 mod story;

@@ -71,6 +71,11 @@ impl Screen {
         update(&mut self.model, input, self.now)
     }
 
+    pub fn resize(&mut self, width: u16, height: u16) {
+        self.terminal.backend_mut().resize(width, height);
+        self.input(Input::Resize(width, height));
+    }
+
     /// Presses keys one after another, each half a second later; what they caused.
     pub fn keys(&mut self, keys: &str) -> Vec<Effect> {
         let mut effects = Vec::new();
@@ -116,6 +121,12 @@ pub fn key_event(text: &str) -> KeyEvent {
         "esc" => KeyCode::Esc,
         "tab" => KeyCode::Tab,
         "backspace" => KeyCode::Backspace,
+        "backtab" => KeyCode::BackTab,
+        "pageup" => KeyCode::PageUp,
+        "pagedown" => KeyCode::PageDown,
+        "f1" => KeyCode::F(1),
+        "shift-left" => KeyCode::Left,
+        "shift-right" => KeyCode::Right,
         "up" => KeyCode::Up,
         "down" => KeyCode::Down,
         "left" => KeyCode::Left,
