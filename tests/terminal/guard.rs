@@ -214,3 +214,11 @@ fn the_clipboard_is_the_only_thing_that_leaves_the_grid() {
         s.count("\x1b]52;c;aGVsbG8=\x1b\\") == 1
     });
 }
+
+#[test]
+fn help_leaves_the_terminal_alone() {
+    let mut session = Session::spawn(&["--help"]);
+    session.wait_end();
+    assert_eq!(session.count("\x1b[?"), 0);
+    assert!(session.settings_are_as_before());
+}

@@ -208,7 +208,12 @@ impl Session {
             pixel_width: 0,
             pixel_height: 0,
         };
-        self.seen().parser.screen_mut().set_size(rows, columns);
+        // The emulator has at least one cell.
+        let (seen_rows, seen_columns) = (rows.max(1), columns.max(1));
+        self.seen()
+            .parser
+            .screen_mut()
+            .set_size(seen_rows, seen_columns);
         let master = self.master.as_ref().expect("an open terminal");
         master.resize(size).expect("a new size");
     }

@@ -99,7 +99,7 @@ fn knows_keyboard(env: &TermEnv) -> bool {
                 .strip_prefix(*known)
                 .is_some_and(|rest| rest.starts_with('-'))
     };
-    KEYBOARD_TERMS.iter().any(|known| is_known(&known)) || KEYBOARD_PROGRAMS.contains(&program)
+    KEYBOARD_TERMS.iter().any(is_known) || KEYBOARD_PROGRAMS.contains(&program)
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ pub mod transcript;
 pub mod wrap;
 
 pub use cluster::{Glyphs, text_width};
-pub use highlight::load_in_background;
+pub use highlight::start_highlighting;
 pub use pane::{PaneState, TextPane};
 pub use sanitize::{Sanitizer, safe_line, safe_text};
 pub use style::TextStyles;

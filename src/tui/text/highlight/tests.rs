@@ -1,6 +1,8 @@
 use super::super::transcript::Piece;
+use super::grammars::Grammars;
 use super::*;
 use crate::org::Author;
+use std::sync::OnceLock;
 
 fn push(transcript: &mut Transcript, text: &str) {
     let piece = Piece::Decoded {
@@ -16,10 +18,26 @@ fn of(text: &str) -> Transcript {
     transcript
 }
 
+fn grammars() -> &'static Grammars {
+    static GRAMMARS: OnceLock<Grammars> = OnceLock::new();
+    GRAMMARS.get_or_init(Grammars::load)
+}
+
+fn look(
+    t: &Transcript,
+    span: Range<usize>,
+    highlighter: &mut Highlighter,
+) -> Vec<(Range<usize>, Word)> {
+    if let (_, Some(job)) = highlighter.look(t, &span) {
+        job.run(grammars());
+    }
+    let (words, job) = highlighter.look(t, &span);
+    assert!(job.is_none(), "nothing is asked for twice: {job:?}");
+    words
+}
+
 fn words(transcript: &Transcript, highlighter: &mut Highlighter) -> Vec<(String, Word)> {
-    grammars();
-    highlighter
-        .words(transcript, &(0..transcript.shown().len()))
+    look(transcript, 0..transcript.shown().len(), highlighter)
         .into_iter()
         .map(|(span, word)| (transcript.shown()[span].to_owned(), word))
         .collect()
@@ -89,6 +107,17 @@ fn an_open_fence_colours_what_has_arrived() {
 }
 
 #[test]
+fn a_line_that_turns_out_to_be_no_code_loses_its_colours() {
+    let mut t = of("```rust\nlet x = 1;\n``");
+    let mut highlighter = Highlighter::default();
+    words(&t, &mut highlighter);
+    push(&mut t, "`\nlet");
+    let words = words(&t, &mut highlighter);
+    assert!(!words.iter().any(|(t, _)| t.contains('`')), "{words:?}");
+    assert_eq!(words.iter().filter(|(t, _)| t.trim() == "let").count(), 1);
+}
+
+#[test]
 fn unknown_languages_and_long_lines_stay_plain() {
     let long = format!("```rust\nlet x = \"{}\";\n```\n", "y".repeat(2000));
     for text in [
@@ -103,12 +132,24 @@ fn unknown_languages_and_long_lines_stay_plain() {
 #[test]
 fn any_part_of_a_long_block_is_reached_without_parsing_all_of_it() {
     let text = of(&format!("```rust\n{}", "let x = 1; // c\n".repeat(20_000)));
-    grammars();
     let mut highlighter = Highlighter::default();
     let middle = text.shown().len() / 2;
-    let words = highlighter.words(&text, &(middle..middle + 400));
+    let (_, job) = highlighter.look(&text, &(middle..middle + 400));
+    let asked: usize = job.unwrap().runs.iter().map(|r| r.lines.len()).sum();
+    assert!(asked < RUN_UP + 40, "{asked}");
+    let words = look(&text, middle..middle + 400, &mut Highlighter::default());
     assert!(words.iter().any(|(_, w)| *w == Word::Keyword));
-    assert!(highlighter.lines.len() < 2 * RUN_UP + 50);
+}
+
+#[test]
+fn text_stays_plain_until_it_was_parsed() {
+    let text = of("```rust\nlet x = 1;\n");
+    let mut highlighter = Highlighter::default();
+    assert_eq!(highlighter.words(&text, &(0..text.shown().len())), []);
+    let (words, job) = highlighter.look(&text, &(0..text.shown().len()));
+    assert_eq!(words, []);
+    let (_, second) = highlighter.look(&text, &(0..text.shown().len()));
+    assert!(job.is_some() && second.is_none(), "one job at a time");
 }
 
 #[test]
@@ -122,13 +163,41 @@ fn no_grammar_breaks_on_hostile_text() {
     ];
     let grammars = grammars();
     for syntax in grammars.set.syntaxes() {
-        let mut progress = Progress {
-            next: 0,
-            state: ParseState::new(syntax),
-            stack: ScopeStack::new(),
-        };
+        let mut progress = grammars.begin(&syntax.name, 0).unwrap();
         for line in hostile {
-            parse_line(grammars, &mut progress, line);
+            grammars.parse(&mut progress, line);
         }
+    }
+}
+
+#[test]
+#[ignore = "prints times; run with --ignored --nocapture"]
+fn timing_of_grammars() {
+    let ms = |began: std::time::Instant| began.elapsed().as_secs_f64() * 1e3;
+    let began = std::time::Instant::now();
+    let grammars = Grammars::load();
+    println!("loading the grammars {:.1} ms", ms(began));
+    for (language, line) in [
+        ("json", "{\"a\": [1, true, \"x\"]}\n"),
+        (
+            "rust",
+            "pub fn main() { let x: u32 = \"a\".len() as u32 + 42; } // c\n",
+        ),
+        ("python", "def f(x): return \"s\" + str(1) # c\n"),
+        ("bash", "for x in *.txt; do echo \"$x\" | wc -l; done # c\n"),
+        ("js", "const f = (x) => `a${x}` + 1; // c\n"),
+    ] {
+        let mut progress = grammars.begin(language, 0).unwrap();
+        let began = std::time::Instant::now();
+        grammars.parse(&mut progress, line);
+        let first = ms(began);
+        let began = std::time::Instant::now();
+        for _ in 0..100 {
+            grammars.parse(&mut progress, line);
+        }
+        println!(
+            "{language:8} first line {first:6.2} ms, then {:.3} ms",
+            ms(began) / 100.0
+        );
     }
 }

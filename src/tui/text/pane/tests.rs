@@ -362,3 +362,80 @@ proptest! {
         }
     }
 }
+
+/// Median of some runs, in microseconds.
+fn median_us(runs: usize, mut run: impl FnMut()) -> f64 {
+    let mut times: Vec<f64> = (0..runs)
+        .map(|_| {
+            let began = std::time::Instant::now();
+            run();
+            began.elapsed().as_secs_f64() * 1e6
+        })
+        .collect();
+    times.sort_by(f64::total_cmp);
+    times[runs / 2]
+}
+
+#[test]
+#[ignore = "prints times; run with --ignored --nocapture"]
+fn timing_of_frames_and_appends() {
+    let styles = styles();
+    let texts = [
+        (
+            "10 kB of lines",
+            "some words of a line, then its end\n".repeat(300),
+        ),
+        (
+            "2 MB of lines",
+            "some words of a line, then its end\n".repeat(60_000),
+        ),
+        (
+            "20 MB of lines",
+            "some words of a line, then its end\n".repeat(600_000),
+        ),
+        ("2 MB in one line", "word after word ".repeat(125_000)),
+        ("2 MB of ESC", "\u{1b}".repeat(2_000_000)),
+        ("2 MB of CJK in one line", "北京".repeat(333_333)),
+    ];
+    for (name, text) in &texts {
+        let mut t = Transcript::new();
+        let began = std::time::Instant::now();
+        for token in text.as_bytes().chunks(4) {
+            t.push(
+                token,
+                &Author::Model,
+                Piece::Decoded {
+                    ids: &[1],
+                    lens: &[4],
+                },
+            );
+        }
+        let per_token = began.elapsed().as_secs_f64() * 1e9 / (text.len() / 4) as f64;
+        let mut state = PaneState::new();
+        let area = Rect::new(0, 0, 100, 50);
+        let mut buf = Buffer::empty(area);
+        let first = median_us(1, || {
+            TextPane::new(&t, &styles).render(area, &mut buf, &mut state)
+        });
+        let streaming = median_us(200, || {
+            push(&mut t, "tok ");
+            TextPane::new(&t, &styles).render(area, &mut buf, &mut state);
+        });
+        state.scroll(-100);
+        TextPane::new(&t, &styles).render(area, &mut buf, &mut state);
+        let detached = median_us(200, || {
+            push(&mut t, "tok ");
+            TextPane::new(&t, &styles).render(area, &mut buf, &mut state);
+        });
+        let mut width = 40;
+        let resizing = median_us(50, || {
+            width += 1;
+            let area = Rect::new(0, 0, width, 50);
+            TextPane::new(&t, &styles).render(area, &mut buf, &mut state);
+        });
+        println!(
+            "{name:24} push {per_token:6.0} ns/token  frame: first {first:6.0} µs  streaming \
+             {streaming:5.0} µs  detached {detached:5.0} µs  after a resize {resizing:5.0} µs"
+        );
+    }
+}
