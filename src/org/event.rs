@@ -77,14 +77,23 @@ impl Serialize for Author {
 
 impl<'de> Deserialize<'de> for Author {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
-        Ok(match text.as_ref() {
-            "model" => Self::Model,
-            "human" => Self::Human,
-            "system" => Self::System,
-            "guard" => Self::Guard,
-            other => Self::Tool(other.strip_prefix("tool:").unwrap_or(other).to_owned()),
-        })
+        struct Text;
+        impl serde::de::Visitor<'_> for Text {
+            type Value = Author;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an author")
+            }
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Author, E> {
+                Ok(match text {
+                    "model" => Author::Model,
+                    "human" => Author::Human,
+                    "system" => Author::System,
+                    "guard" => Author::Guard,
+                    other => Author::Tool(other.strip_prefix("tool:").unwrap_or(other).to_owned()),
+                })
+            }
+        }
+        deserializer.deserialize_str(Text)
     }
 }
 

@@ -13,11 +13,13 @@ use crate::org::{
     Outcome, Role, RunEnd, Seat, Seq, SpliceKind, Step, TextBytes, TextMark, ThreadEnd, ThreadId,
     WaitOn,
 };
+use memchr::memmem;
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 /// Largest `seq`, `us` and offset: what a JSON number holds exactly everywhere.
 const MAX_NUMBER: u64 = (1 << 53) - 1;
@@ -27,6 +29,10 @@ const MAX_COUNT: u64 = 1 << 40;
 
 /// Fields that commands have; what else a line holds belongs to the envelope or to a newer version.
 const COMMAND_FIELDS: [&str; 5] = ["do", "thread", "query", "name", "tokens_per_s"];
+
+/// What stands before a kind.
+static KIND: LazyLock<memmem::Finder<'static>> =
+    LazyLock::new(|| memmem::Finder::new(b"\"kind\":\""));
 
 /// A line as read.
 #[derive(Debug, Clone, PartialEq)]
@@ -85,8 +91,8 @@ pub(super) fn push_field(out: &mut Vec<u8>, name: &str, value: u64) {
 #[must_use]
 pub fn kind_of(line: &[u8]) -> Option<Cow<'_, str>> {
     let front = &line[..line.len().min(160)];
-    if let Some(at) = memchr::memmem::find(front, b"\"kind\":\"") {
-        let rest = &front[at + 8..];
+    if let Some(at) = KIND.find(front) {
+        let rest = &front[at + KIND.needle().len()..];
         let end = memchr::memchr(b'"', rest)?;
         return std::str::from_utf8(&rest[..end]).ok().map(Cow::Borrowed);
     }
@@ -142,36 +148,32 @@ struct TokensLine<'a> {
     b64: Option<String>,
     lens: Vec<u32>,
     #[serde(default)]
-    logprobs: Vec<Exact<f32>>,
+    logprobs: Vec<LogProb>,
     #[serde(default)]
-    top: Vec<Vec<(u32, Exact<f32>)>>,
+    top: Vec<Vec<(u32, LogProb)>>,
     #[serde(default)]
     prev: Option<u64>,
 }
 
-/// A float read with correct rounding; what JSON cannot hold (written as `null`) reads as −∞, the only
-/// such value a log probability takes.
-struct Exact<T>(T);
+/// A log probability; what JSON cannot hold (written as `null`) reads as −∞, the only such value it
+/// takes.
+struct LogProb(f32);
 
-trait Float: std::str::FromStr {
-    const LEAST: Self;
-}
-
-impl Float for f32 {
-    const LEAST: Self = Self::NEG_INFINITY;
-}
-
-impl Float for f64 {
-    const LEAST: Self = Self::NEG_INFINITY;
-}
-
-impl<'de, T: Float> Deserialize<'de> for Exact<T> {
+impl<'de> Deserialize<'de> for LogProb {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let raw = <&RawValue>::deserialize(deserializer)?.get();
-        if raw == "null" {
-            return Ok(Self(T::LEAST));
-        }
-        raw.parse()
+        let value = Option::<f32>::deserialize(deserializer)?;
+        Ok(Self(value.unwrap_or(f32::NEG_INFINITY)))
+    }
+}
+
+/// A float with all its digits: serde_json's quick way may be off in the last place.
+struct Exact(f64);
+
+impl<'de> Deserialize<'de> for Exact {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        <&RawValue>::deserialize(deserializer)?
+            .get()
+            .parse()
             .map(Self)
             .map_err(|_| D::Error::custom("expected a number"))
     }
@@ -354,15 +356,15 @@ struct RunEndBody {
 struct MetricsBody {
     #[serde(rename = "T")]
     latency: u64,
-    eta: Exact<f64>,
-    eta_over_c: Exact<f64>,
-    r_eta: Exact<f64>,
+    eta: Exact,
+    eta_over_c: Exact,
+    r_eta: Exact,
     work: u64,
-    speedup: Exact<f64>,
+    speedup: Exact,
     lived_steps: u64,
-    wall_ms: Exact<f64>,
+    wall_ms: Exact,
     decoded: u64,
-    tok_per_s: Exact<f64>,
+    tok_per_s: Exact,
 }
 
 #[derive(Deserialize)]

@@ -7,7 +7,11 @@ use std::sync::Arc;
 /// Longest line that is looked at as a whole.
 const MAX_LINE: usize = 64 << 20;
 
+/// Bytes read ahead.
 const CHUNK: usize = 64 << 10;
+
+/// Bytes read ahead where only one line is wanted.
+const FEW: usize = 2 << 10;
 
 /// How a line ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,6 +43,7 @@ pub(super) struct Lines {
     start: usize,
     /// Byte offset of `buf[0]`.
     base: u64,
+    chunk: usize,
 }
 
 impl Lines {
@@ -49,15 +54,24 @@ impl Lines {
             buf: Vec::new(),
             start: 0,
             base: offset,
+            chunk: CHUNK,
         }
     }
 
-    /// The lines that begin at or after byte `offset`, which may lie inside one.
+    /// Like [`Self::new`], for one line or two: reads little ahead.
+    pub(super) fn few(source: Arc<Source>, offset: u64) -> Self {
+        Self {
+            chunk: FEW,
+            ..Self::new(source, offset)
+        }
+    }
+
+    /// The lines that begin at or after byte `offset`, which may lie inside one; reads little ahead.
     pub(super) fn after(source: Arc<Source>, offset: u64) -> io::Result<Self> {
         let Some(before) = offset.checked_sub(1) else {
             return Ok(Self::new(source, 0));
         };
-        let mut lines = Self::new(source, before);
+        let mut lines = Self::few(source, before);
         lines.next()?;
         Ok(lines)
     }
@@ -113,7 +127,7 @@ impl Lines {
         self.base += self.start as u64;
         self.start = 0;
         let old = self.buf.len();
-        let more = CHUNK.max(old);
+        let more = self.chunk.max(old);
         self.buf.resize(old + more, 0);
         let read = self
             .source

@@ -166,13 +166,23 @@ pub(super) fn read_header(
         });
     }
     let newer = (label.version.major > VERSION.major).then_some(label.version);
-    match serde_json::from_slice(line) {
+    match serde_json::from_slice(line).or_else(|e| without_unknown(line).ok_or(e)) {
         Ok(header) => Ok((header, newer)),
         Err(e) => Err(bad(match newer {
             Some(version) => format!("{e}; {}", newer_message(version)),
             None => e.to_string(),
         })),
     }
+}
+
+/// The header without sampling fields that this version does not know: in a config they are mistakes, in
+/// a file of a newer version they are not.
+fn without_unknown(line: &[u8]) -> Option<Header> {
+    let mut header: serde_json::Value = serde_json::from_slice(line).ok()?;
+    let known = serde_json::to_value(crate::engine::Sampling::default()).ok()?;
+    let sampling = header.get_mut("sampling")?.as_object_mut()?;
+    sampling.retain(|name, _| known.get(name).is_some());
+    serde_json::from_value(header).ok()
 }
 
 /// The first characters of something that may be anything.

@@ -1,8 +1,9 @@
 //! Where records go: a file under its name, or a test's stand-in for a failing disk.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Takes bytes in order.
 pub(super) trait Sink: Send {
@@ -95,10 +96,20 @@ fn create_new(path: &Path) -> io::Result<File> {
 /// Takes the writer's lock; [`io::ErrorKind::WouldBlock`] when another program has it. File systems
 /// without locks are taken as they are.
 pub(super) fn lock(file: &File) -> io::Result<()> {
-    match file.try_lock() {
-        Err(std::fs::TryLockError::WouldBlock) => Err(io::ErrorKind::WouldBlock.into()),
-        Err(std::fs::TryLockError::Error(e)) if e.kind() != io::ErrorKind::Unsupported => Err(e),
-        _ => Ok(()),
+    let mut tries = 5;
+    loop {
+        match file.try_lock() {
+            // Somebody may just be looking whether it is locked.
+            Err(TryLockError::WouldBlock) if tries > 0 => {
+                tries -= 1;
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            Err(TryLockError::WouldBlock) => return Err(io::ErrorKind::WouldBlock.into()),
+            Err(TryLockError::Error(e)) if e.kind() != io::ErrorKind::Unsupported => {
+                return Err(e);
+            }
+            _ => return Ok(()),
+        }
     }
 }
 

@@ -154,6 +154,7 @@ pub fn verify(path: &Path, rescan: &dyn Rescan) -> Result<Verified, OpenError> {
         header: file.header(),
         rescan,
         state: Organization::new(file.header().capacity, file.header().tau),
+        told: None,
         texts: Texts::default(),
         spoiled: BTreeSet::new(),
         scans: BTreeMap::new(),
@@ -191,6 +192,8 @@ struct Check<'a> {
     header: &'a Header,
     rescan: &'a dyn Rescan,
     state: Organization,
+    /// The fold on from the last keyframe that disagreed: what follows from it is said once.
+    told: Option<Organization>,
     texts: Texts,
     /// Threads whose text is known to differ: said once.
     spoiled: BTreeSet<ThreadId>,
@@ -210,10 +213,12 @@ impl Check<'_> {
         match (&event.body, event.thread) {
             (Body::Keyframe { state, texts, .. }, _) => {
                 self.verified.keyframes += 1;
-                if !self.state.same_as(state) {
+                let agrees = |fold: &Organization| fold.same_as(state);
+                if agrees(&self.state) {
+                    self.told = None;
+                } else if !self.told.as_ref().is_some_and(agrees) {
                     self.disagree(line, event.seq, About::State);
-                    // Said once; the next keyframe is compared with this one's future.
-                    self.state = (**state).clone();
+                    self.told = Some((**state).clone());
                 }
                 self.compare_texts(texts, line, event.seq);
             }
@@ -262,6 +267,9 @@ impl Check<'_> {
             _ => {}
         }
         self.state.apply(&recorded.event);
+        if let Some(told) = &mut self.told {
+            told.apply(&recorded.event);
+        }
         self.texts.apply(&recorded.event, recorded.offset);
         self.scan_text(recorded);
     }

@@ -83,8 +83,8 @@ impl Player {
         let mut found = high;
         while high - low > FEW {
             let middle = low + (high - low) / 2;
-            let lines = Lines::after(Arc::clone(source), middle)?;
-            match first_place(lines, high)? {
+            let mut lines = Lines::after(Arc::clone(source), middle)?;
+            match first_place(&mut lines, high)? {
                 None => high = middle,
                 Some((at, _, place)) if beyond(place) => {
                     found = at;
@@ -94,11 +94,10 @@ impl Player {
             }
         }
         let mut lines = Lines::new(Arc::clone(source), low);
-        while let Some((at, end, place)) = first_place(lines, high)? {
+        while let Some((at, _, place)) = first_place(&mut lines, high)? {
             if beyond(place) {
                 return Ok(at);
             }
-            lines = Lines::new(Arc::clone(source), end);
         }
         Ok(found)
     }
@@ -133,7 +132,7 @@ impl Player {
 }
 
 /// The first line before `high` that has a place: where it begins and ends, and the place.
-fn first_place(mut lines: Lines, high: u64) -> io::Result<Option<(u64, u64, (Seq, u64, Step))>> {
+fn first_place(lines: &mut Lines, high: u64) -> io::Result<Option<(u64, u64, (Seq, u64, Step))>> {
     while lines.offset() < high {
         let Some(raw) = lines.next()? else { break };
         let (offset, place) = (raw.offset, line::place_of(raw.bytes));

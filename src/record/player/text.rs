@@ -110,7 +110,7 @@ impl Player {
         }
         let belongs =
             |line: &Line| line.event.thread == Some(thread) && text_in(&line.event).is_some();
-        let mut lines = Lines::new(Arc::clone(source), offset);
+        let mut lines = Lines::few(Arc::clone(source), offset);
         if let Some(raw) = lines.next()?
             && let Ok(line) = line::parse(raw.bytes)
             && belongs(&line)
