@@ -13,12 +13,15 @@ use super::source::Source;
 use super::surface::{Surface, page};
 use super::terminal::Modes;
 use super::terminal::signals::{Ending, Notice, watch};
+use super::text::start_highlighting;
 use super::update::{Effect, Input, update};
 use super::view;
 use crossterm::event::Event as TerminalEvent;
 use futures_util::StreamExt;
 use std::io;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
+use tokio::sync::Notify;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 /// How the screen was left.
@@ -57,7 +60,12 @@ pub fn run(source: Source, options: Options, surface: &mut impl Surface) -> io::
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .build()?;
-    let exit = runtime.block_on(App::new(source, options, surface).run(signals));
+    let coloured = Arc::new(Notify::new());
+    let wake = Arc::clone(&coloured);
+    let app = App::new(source, options, surface);
+    let exit = runtime.block_on(app.run(signals, coloured, move || {
+        start_highlighting(move || wake.notify_one());
+    }));
     drop(watch);
     exit
 }
@@ -99,13 +107,20 @@ impl<'a, S: Surface> App<'a, S> {
         }
     }
 
-    /// Runs until there is a reason to leave.
+    /// Runs until there is a reason to leave. `after_first` is called once the first frame is on
+    /// screen; `coloured` says that there is more to draw of what is on screen already.
     ///
     /// # Errors
     /// The terminal is gone, or a recording can't be read any more.
-    pub async fn run(mut self, mut signals: UnboundedReceiver<Notice>) -> io::Result<Exit> {
+    pub async fn run(
+        mut self,
+        mut signals: UnboundedReceiver<Notice>,
+        coloured: Arc<Notify>,
+        after_first: impl FnOnce(),
+    ) -> io::Result<Exit> {
         let mut events = self.surface.events();
         self.frame()?;
+        after_first();
         for input in self.source.open()? {
             self.serve(input, Urgency::Input)?;
         }
@@ -144,6 +159,7 @@ impl<'a, S: Surface> App<'a, S> {
                         self.pace.want(Urgency::Input, Instant::now());
                     }
                 },
+                () = coloured.notified() => self.pace.want(Urgency::Stream, Instant::now()),
                 () = self.source.posted() => self.pace.want(Urgency::Stream, Instant::now()),
                 () = wait(deadline) => self.on_time()?,
             }
@@ -166,7 +182,10 @@ impl<'a, S: Surface> App<'a, S> {
         for input in self.source.tick(now)? {
             self.serve(input, Urgency::Stream)?;
         }
-        let changes = self.model.next_change().is_some_and(|at| self.began + at <= now);
+        let changes = self
+            .model
+            .next_change()
+            .is_some_and(|at| self.began + at <= now);
         let spins = self.model.look.animation && self.model.run_state() == RunState::Loading;
         if changes || spins {
             self.serve(Input::Tick, Urgency::Animation)?;
@@ -216,7 +235,8 @@ impl<'a, S: Surface> App<'a, S> {
                 Effect::ForceQuit => self.exit = Some(Exit::Forced),
                 Effect::Send(command) => {
                     if !self.source.send(command) {
-                        self.model.say("the session does not take commands any more");
+                        self.model
+                            .say("the session does not take commands any more");
                     }
                 }
                 Effect::Copy(text) => match self.surface.copy(&text) {

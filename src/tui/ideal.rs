@@ -5,8 +5,8 @@
 //! everything can be dropped and derived again.
 
 use crate::org::{
-    Link, Metrics, Organization, Schedule, ThreadId, blame, critical_path, measure, simulate, slack,
-    slack_of,
+    Link, Metrics, Organization, Schedule, ThreadId, blame, critical_path, measure, simulate,
+    slack, slack_of,
 };
 use crate::tui::widget::timeline::tracks::Tracks;
 use std::collections::BTreeMap;

@@ -328,7 +328,10 @@ mod tests {
         };
         let (at, text) = line("[any]\nq = \"quit\"\nx = \"explode\"\n");
         assert_eq!(at, 3);
-        assert!(text.starts_with("keymap.toml:3: `explode` is not an action"), "{text}");
+        assert!(
+            text.starts_with("keymap.toml:3: `explode` is not an action"),
+            "{text}"
+        );
         assert_eq!(line("[any]\n\n\"hyper-x\" = \"quit\"\n").0, 3);
         assert_eq!(line("[nowhere]\nx = \"quit\"\n").0, 1);
         assert_eq!(line("[any]\nspace = \"quit\"\n\" \" = \"help\"\n").0, 3);

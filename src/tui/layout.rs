@@ -100,7 +100,7 @@ pub struct Wanted<'a> {
     pub threads: &'a [ThreadId],
     /// Threads there are, shown or not.
     pub lanes: usize,
-    /// Free slots of the pool.
+    /// Slots of the pool that nobody has taken yet.
     pub free: usize,
     /// The layout asked for.
     pub choice: Choice,
@@ -130,7 +130,9 @@ pub fn screen(area: Rect, wanted: &Wanted<'_>) -> Screen {
     let header = take(1);
     let banner = take(u16::from(wanted.banner));
     let footer_height = 1.min(area.height.saturating_sub(1 + banner.height));
-    let inner = area.height.saturating_sub(header.height + banner.height + footer_height);
+    let inner = area
+        .height
+        .saturating_sub(header.height + banner.height + footer_height);
     let timeline_height = timeline_height(inner, wanted.lanes);
     let body = take(inner - timeline_height);
     let timeline = take(timeline_height);
@@ -160,7 +162,11 @@ fn panes(body: Rect, wanted: &Wanted<'_>) -> Panes {
     }
     let tiles = match wanted.choice {
         Choice::Split => split(body, wanted, (12, 3)),
-        Choice::Grid => grid(body, wanted.threads.iter().map(|t| Slot::Thread(*t)).collect(), (12, 3)),
+        Choice::Grid => grid(
+            body,
+            wanted.threads.iter().map(|t| Slot::Thread(*t)).collect(),
+            (12, 3),
+        ),
         Choice::Rows => None,
         Choice::Automatic => split(body, wanted, LEAST_PANE).or_else(|| {
             grid(
@@ -196,7 +202,13 @@ fn split(body: Rect, wanted: &Wanted<'_>, least: (u16, u16)) -> Option<Vec<(Rect
         width: body.width - left,
         ..body
     };
-    let mut tiles = vec![(Rect { width: left, ..body }, Slot::Thread(organizer))];
+    let mut tiles = vec![(
+        Rect {
+            width: left,
+            ..body
+        },
+        Slot::Thread(organizer),
+    )];
     let cells = grid(right, slots.clone(), least).or_else(|| {
         // Free slots are the first thing to go where room is short.
         slots.retain(|s| *s != Slot::Free);
@@ -217,7 +229,10 @@ fn grid(area: Rect, slots: Vec<Slot>, least: (u16, u16)) -> Option<Vec<(Rect, Sl
     // many of them.
     let waste = |columns: u16| {
         let rows = count.div_ceil(columns);
-        let (w, h) = (i32::from(area.width / columns), i32::from(area.height / rows));
+        let (w, h) = (
+            i32::from(area.width / columns),
+            i32::from(area.height / rows),
+        );
         let empty = i32::from(rows * columns - count);
         (w - 44).abs() + (h - 10).abs() * 2 + empty * 40
     };
@@ -231,7 +246,15 @@ fn grid(area: Rect, slots: Vec<Slot>, least: (u16, u16)) -> Option<Vec<(Rect, Sl
         for column in 0..in_row {
             let (x, width) = share(area.x, area.width, column, in_row);
             if let Some(slot) = slots.next() {
-                tiles.push((Rect { x, y, width, height }, slot));
+                tiles.push((
+                    Rect {
+                        x,
+                        y,
+                        width,
+                        height,
+                    },
+                    slot,
+                ));
             }
         }
     }
@@ -240,7 +263,8 @@ fn grid(area: Rect, slots: Vec<Slot>, least: (u16, u16)) -> Option<Vec<(Rect, Sl
 
 /// Part `i` of `n` of a length, the parts differing by at most one cell.
 fn share(start: u16, length: u16, i: u16, n: u16) -> (u16, u16) {
-    let at = |k: u16| u16::try_from(u32::from(length) * u32::from(k) / u32::from(n)).unwrap_or(length);
+    let at =
+        |k: u16| u16::try_from(u32::from(length) * u32::from(k) / u32::from(n)).unwrap_or(length);
     (start + at(i), at(i + 1) - at(i))
 }
 

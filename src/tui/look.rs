@@ -37,6 +37,42 @@ impl Look {
         }
     }
 
+    /// What lies under text of its own style: nothing inherited from a frame or a bar but the
+    /// background of `scope`.
+    #[must_use]
+    pub fn ground(&self, scope: &str) -> Style {
+        let ground = Style::reset()
+            .patch(self.style("ui.background"))
+            .patch(self.style("ui.text"));
+        match self.style(scope).bg {
+            Some(background) => ground.bg(background),
+            None => ground,
+        }
+    }
+
+    /// Text from anywhere, in one line that this terminal can show.
+    #[must_use]
+    pub fn safe(&self, text: &str) -> String {
+        self.shown(&super::text::safe_line(text))
+    }
+
+    /// Safe text in the characters of this terminal.
+    #[must_use]
+    pub fn shown(&self, text: &str) -> String {
+        match self.glyphs {
+            super::text::Glyphs::Unicode => text.to_owned(),
+            super::text::Glyphs::Ascii => text
+                .chars()
+                .map(|c| match c {
+                    '⟨' => '[',
+                    '⟩' => ']',
+                    c if c.is_ascii() => c,
+                    _ => '?',
+                })
+                .collect(),
+        }
+    }
+
     /// The style of a scope.
     #[must_use]
     pub fn style(&self, scope: &str) -> Style {

@@ -378,8 +378,12 @@ impl Model {
     #[must_use]
     pub fn next_change(&self) -> Option<Duration> {
         let notice = self.notice.as_ref().map(|n| n.since + NOTICE_FOR);
-        let frozen = (self.run_state() == RunState::Live && self.speed_limit == 0)
-            .then(|| self.last_event + FROZEN_AFTER);
+        let frozen = match self.run_state() {
+            RunState::Live if self.speed_limit == 0 => Some(self.last_event + FROZEN_AFTER),
+            // The header counts the seconds.
+            RunState::Frozen => Some(Duration::from_secs(self.now.as_secs() + 1)),
+            _ => None,
+        };
         [notice, frozen]
             .into_iter()
             .flatten()
@@ -451,7 +455,11 @@ impl Model {
                 free: if self.organization.end.is_some() || !self.filter.is_empty() {
                     0
                 } else {
-                    self.organization.free_slots()
+                    // A worker that has ended keeps its pane: panes do not move when one ends.
+                    let workers = self.organization.threads().len().saturating_sub(1);
+                    (self.organization.capacity as usize)
+                        .saturating_sub(1)
+                        .saturating_sub(workers)
                 },
                 choice: self.choice,
                 zoomed: self.zoomed.then_some(self.selected),
@@ -494,7 +502,12 @@ impl Model {
             .saturating_sub(2)
             .saturating_sub(self.timeline_names());
         let growing = self.organization.end.is_none();
-        Axis::new(self.timeline.window, self.ideal.tracks.length, growing, width)
+        Axis::new(
+            self.timeline.window,
+            self.ideal.tracks.length,
+            growing,
+            width,
+        )
     }
 
     /// Brings everything derived up to date and keeps the selection on a thread that is there.

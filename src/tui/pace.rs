@@ -33,7 +33,9 @@ pub struct Pace {
 impl Pace {
     /// Asks for a frame.
     pub fn want(&mut self, urgency: Urgency, now: Instant) {
-        let earliest = self.last.map_or(now, |last| (last + urgency.gap()).max(now));
+        let earliest = self
+            .last
+            .map_or(now, |last| (last + urgency.gap()).max(now));
         self.due = Some(self.due.map_or(earliest, |due| due.min(earliest)));
     }
 

@@ -51,7 +51,10 @@ impl Item {
                     when: when.replace('T', " "),
                     state,
                     what: session.query.clone(),
-                    detail: format!("{} c={} {} steps", session.model, session.capacity, session.step),
+                    detail: format!(
+                        "{} c={} {} steps",
+                        session.model, session.capacity, session.step
+                    ),
                     opens: true,
                 }
             }
@@ -203,7 +206,11 @@ impl Picker {
             let missing = width.saturating_sub(text_width(&text));
             text + &" ".repeat(missing)
         };
-        let detail = if room >= 90 { cut(&item.detail, 36) } else { String::new() };
+        let detail = if room >= 90 {
+            cut(&item.detail, 36)
+        } else {
+            String::new()
+        };
         let left = room.saturating_sub(16 + 16 + text_width(&detail) + 2);
         let state = if item.opens { "ui.dim" } else { "state.failed" };
         Line::from(vec![
@@ -219,7 +226,11 @@ impl Picker {
 ///
 /// # Errors
 /// The terminal is gone.
-pub fn pick(items: Vec<Item>, look: &Look, surface: &mut impl Surface) -> io::Result<Option<usize>> {
+pub fn pick(
+    items: Vec<Item>,
+    look: &Look,
+    surface: &mut impl Surface,
+) -> io::Result<Option<usize>> {
     let runtime = tokio::runtime::Builder::new_current_thread().build()?;
     runtime.block_on(async {
         let mut picker = Picker::new(items);
@@ -252,7 +263,11 @@ mod tests {
             detail: "organizer-1M".into(),
             opens,
         };
-        Picker::new(vec![item("countdown", true), item("sudoku", true), item("torn", false)])
+        Picker::new(vec![
+            item("countdown", true),
+            item("sudoku", true),
+            item("torn", false),
+        ])
     }
 
     fn press(picker: &mut Picker, code: KeyCode) -> Picked {

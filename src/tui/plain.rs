@@ -6,9 +6,7 @@
 
 use super::sign::end_word;
 use super::text::{Sanitizer, safe_line};
-use crate::org::{
-    ActionKind, Body, Command, Event, Outcome, RunEnd, SpliceKind, ThreadId, WaitOn,
-};
+use crate::org::{ActionKind, Body, Command, Event, Outcome, RunEnd, SpliceKind, ThreadId, WaitOn};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
@@ -120,14 +118,20 @@ impl PlainLog {
                 }
             },
             Body::Resume => writeln!(out, "[{thread}] step {step}: goes on"),
-            Body::Splice { splice, bytes, of, .. } => {
+            Body::Splice {
+                splice, bytes, of, ..
+            } => {
                 let text = String::from_utf8_lossy(&bytes.0);
                 let text = safe_line(text.trim());
                 match (splice, of) {
                     (SpliceKind::Result, Some(of)) => {
                         writeln!(out, "[{thread}] step {step}: result of {of}: {text}")
                     }
-                    _ => writeln!(out, "[{thread}] step {step}: put in by {}: {text}", event.by),
+                    _ => writeln!(
+                        out,
+                        "[{thread}] step {step}: put in by {}: {text}",
+                        event.by
+                    ),
                 }
             }
             Body::Command { command } => {

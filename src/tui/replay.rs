@@ -208,7 +208,11 @@ impl Replay {
             }
             Place::Event(by) => {
                 self.playback.playing = false;
-                let direction = if by < 0 { Direction::Back } else { Direction::Forward };
+                let direction = if by < 0 {
+                    Direction::Back
+                } else {
+                    Direction::Forward
+                };
                 match self.player.find(direction, Landmark::Event)? {
                     Some(found) => {
                         let seq = crate::org::Seq(found.next.0.saturating_sub(1));

@@ -242,8 +242,16 @@ mod tests {
     fn every_state_has_a_glyph_of_its_own_even_in_ascii() {
         for g in [Signs::UNICODE, Signs::ASCII] {
             let all = [
-                g.running, g.waiting, g.paused, g.returned, g.answered, g.killed, g.failed, g.limit,
-                g.eos, g.abandoned,
+                g.running,
+                g.waiting,
+                g.paused,
+                g.returned,
+                g.answered,
+                g.killed,
+                g.failed,
+                g.limit,
+                g.eos,
+                g.abandoned,
             ];
             assert_eq!(all.iter().collect::<HashSet<_>>().len(), all.len());
         }

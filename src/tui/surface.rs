@@ -101,7 +101,11 @@ impl Surface for Screen {
 /// The pager does not start or fails.
 pub fn page(text: &str) -> io::Result<()> {
     let pager = std::env::var("PAGER").unwrap_or_default();
-    let pager = if pager.trim().is_empty() { "less" } else { &pager };
+    let pager = if pager.trim().is_empty() {
+        "less"
+    } else {
+        &pager
+    };
     let mut child = Command::new("sh")
         .arg("-c")
         .arg(pager)

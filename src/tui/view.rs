@@ -43,7 +43,10 @@ pub fn draw(model: &mut Model, frame: &mut Frame<'_>) {
     if area.area() == 0 {
         return;
     }
-    let background = model.look.style("ui.text").patch(model.look.style("ui.background"));
+    let background = model
+        .look
+        .style("ui.text")
+        .patch(model.look.style("ui.background"));
     frame.buffer_mut().set_style(area, background);
     if layout::too_small(area) {
         loading::too_small(model, area, frame.buffer_mut());

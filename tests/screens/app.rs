@@ -151,7 +151,7 @@ fn on_stage<F: Future<Output = ()>>(play: impl FnOnce(Stage) -> F) -> Exit {
         .unwrap();
     runtime.block_on(async {
         let app = App::new(source, options, &mut paper);
-        let (exit, ()) = tokio::join!(app.run(no_signals), play(stage));
+        let (exit, ()) = tokio::join!(app.run(no_signals, Arc::default(), || ()), play(stage));
         exit.unwrap()
     })
 }
@@ -196,7 +196,13 @@ fn a_streaming_session_is_drawn_thirty_times_a_second_at_most() {
         let began = Instant::now();
         while began.elapsed() < Duration::from_millis(600) {
             let told = story.events.len();
-            story.steps(5, &[(story::ORGANIZER, &["more "]), (story::worker(1), &["and "])]);
+            story.steps(
+                5,
+                &[
+                    (story::ORGANIZER, &["more "]),
+                    (story::worker(1), &["and "]),
+                ],
+            );
             for event in &story.events[told..] {
                 stage.mailbox.post(event.clone());
             }

@@ -29,14 +29,29 @@ fn steering_keys_send_their_commands() {
     sends("space", &[Command::Pause { thread: None }]);
     sends(".", &[Command::Step]);
     sends(">", &[Command::Next]);
-    sends("2 p", &[Command::Pause { thread: Some(worker(2)) }]);
+    sends(
+        "2 p",
+        &[Command::Pause {
+            thread: Some(worker(2)),
+        }],
+    );
     sends("a", &[Command::Answer]);
     sends("3 x k", &[Command::Kill { thread: worker(3) }]);
     sends("1 x w", &[Command::WrapUp { thread: worker(1) }]);
     sends("J 2", &[Command::Join { thread: worker(2) }]);
     sends("J down down enter", &[Command::Join { thread: worker(3) }]);
-    sends("m h e r e enter", &[Command::Mark { name: "here".into() }]);
-    sends("m enter", &[Command::Mark { name: "step 55".into() }]);
+    sends(
+        "m h e r e enter",
+        &[Command::Mark {
+            name: "here".into(),
+        }],
+    );
+    sends(
+        "m enter",
+        &[Command::Mark {
+            name: "step 55".into(),
+        }],
+    );
     sends(
         "{ { }",
         &[160, 80, 160].map(|tokens_per_s| Command::Speed { tokens_per_s }),
@@ -45,7 +60,16 @@ fn steering_keys_send_their_commands() {
 
 #[test]
 fn escape_never_stops_anything() {
-    for keys in ["esc", "x esc", "x A esc", "q esc", "f a b esc", "J esc", "m esc", ": esc"] {
+    for keys in [
+        "esc",
+        "x esc",
+        "x A esc",
+        "q esc",
+        "f a b esc",
+        "J esc",
+        "m esc",
+        ": esc",
+    ] {
         sends(keys, &[]);
         let mut screen = three();
         screen.keys(keys);
@@ -125,7 +149,10 @@ fn quitting_a_running_session_asks_then_waits_until_it_is_saved() {
 fn quitting_a_finished_session_needs_no_question() {
     let mut screen = Screen::live(120, 36, &story::answered());
     assert_eq!(screen.keys("q"), [Effect::Quit]);
-    assert_eq!(Screen::live(120, 36, &story::answered()).keys("ctrl-c"), [Effect::Quit]);
+    assert_eq!(
+        Screen::live(120, 36, &story::answered()).keys("ctrl-c"),
+        [Effect::Quit]
+    );
 }
 
 #[test]
@@ -173,11 +200,17 @@ fn digits_and_ids_select_threads() {
 fn tab_goes_through_the_panes_and_the_timeline() {
     let mut screen = three();
     screen.keys("tab tab tab");
-    assert_eq!((screen.model.selected, screen.model.focus), (worker(3), Focus::Pane));
+    assert_eq!(
+        (screen.model.selected, screen.model.focus),
+        (worker(3), Focus::Pane)
+    );
     screen.keys("tab");
     assert_eq!(screen.model.focus, Focus::Timeline);
     screen.keys("tab");
-    assert_eq!((screen.model.selected, screen.model.focus), (ORGANIZER, Focus::Pane));
+    assert_eq!(
+        (screen.model.selected, screen.model.focus),
+        (ORGANIZER, Focus::Pane)
+    );
 }
 
 #[test]
@@ -206,7 +239,18 @@ fn the_filter_acts_while_it_is_typed_and_escape_takes_it_back() {
 fn search_finds_the_newest_match_first_and_goes_around() {
     let mut screen = three();
     screen.keys("/ t e n s enter");
-    let place = |screen: &Screen| screen.model.search.as_ref().unwrap().current.clone().unwrap().1.start;
+    let place = |screen: &Screen| {
+        screen
+            .model
+            .search
+            .as_ref()
+            .unwrap()
+            .current
+            .clone()
+            .unwrap()
+            .1
+            .start
+    };
     let newest = place(&screen);
     screen.keys("N");
     let older = place(&screen);
@@ -275,7 +319,9 @@ fn the_composer_takes_every_plain_key_as_text() {
     assert_eq!(screen.model.draft.text(), "qx :?");
     assert_eq!(
         screen.keys("ctrl-s"),
-        [Effect::Send(Command::Fork { query: "qx :?".into() })]
+        [Effect::Send(Command::Fork {
+            query: "qx :?".into()
+        })]
     );
     assert!(screen.model.draft.text().is_empty(), "sent drafts are gone");
 }
@@ -289,7 +335,9 @@ fn a_closed_composer_keeps_its_draft() {
     assert_eq!(screen.model.draft.text(), "hi!");
     assert_eq!(
         screen.keys("alt-enter"),
-        [Effect::Send(Command::Fork { query: "hi!".into() })]
+        [Effect::Send(Command::Fork {
+            query: "hi!".into()
+        })]
     );
 }
 
@@ -299,7 +347,15 @@ fn text_that_would_break_the_fork_is_explained_and_not_sent() {
     screen.keys("f");
     screen.input(Input::Paste("one </FORK-4> two".into()));
     assert_eq!(screen.keys("ctrl-s"), []);
-    assert!(screen.model.draft.complaint.as_ref().unwrap().contains("</FORK-"));
+    assert!(
+        screen
+            .model
+            .draft
+            .complaint
+            .as_ref()
+            .unwrap()
+            .contains("</FORK-")
+    );
     assert!(matches!(screen.model.popups.last(), Some(Popup::Composer)));
     assert!(screen.text().contains("Line 1 contains"));
 }
@@ -312,7 +368,10 @@ fn pasted_text_is_never_a_command() {
     screen.keys("f");
     screen.input(Input::Paste("a\u{1b}]52;c;x\u{7}b\nc".into()));
     let text = screen.model.draft.text();
-    assert!(text.contains('\n') && !text.contains('\u{1b}') && !text.contains('\u{7}'), "{text:?}");
+    assert!(
+        text.contains('\n') && !text.contains('\u{1b}') && !text.contains('\u{7}'),
+        "{text:?}"
+    );
 }
 
 #[test]
@@ -323,7 +382,10 @@ fn the_palette_runs_what_it_finds() {
         [Effect::Send(Command::Answer)]
     );
     screen.keys(": h e l p enter");
-    assert!(matches!(screen.model.popups.last(), Some(Popup::Help { .. })));
+    assert!(matches!(
+        screen.model.popups.last(),
+        Some(Popup::Help { .. })
+    ));
     screen.keys("?");
     assert!(screen.model.popups.is_empty());
 }
@@ -376,7 +438,10 @@ fn copying_gives_the_logical_text() {
     let [Effect::Pager(text)] = effects.as_slice() else {
         panic!("{effects:?}");
     };
-    assert!(text.contains("<FORK-2>first 10 5, left 6 3, make 30</FORK-2>"), "{text}");
+    assert!(
+        text.contains("<FORK-2>first 10 5, left 6 3, make 30</FORK-2>"),
+        "{text}"
+    );
 }
 
 fn mouse(kind: MouseEventKind, column: u16, row: u16) -> Input {
@@ -395,18 +460,29 @@ fn the_mouse_selects_scrolls_and_can_be_given_back() {
     let Panes::Tiles(tiles) = screen.model.screen().panes else {
         panic!("tiles");
     };
-    let (rect, _) = tiles.iter().find(|(_, s)| *s == Slot::Thread(worker(3))).unwrap();
+    let (rect, _) = tiles
+        .iter()
+        .find(|(_, s)| *s == Slot::Thread(worker(3)))
+        .unwrap();
     let press = MouseEventKind::Down(MouseButton::Left);
     screen.input(mouse(press, rect.x + 2, rect.y + 2));
     assert_eq!(screen.model.selected, worker(3));
     let timeline = screen.model.screen().timeline;
     screen.input(mouse(press, timeline.x + 30, timeline.y + 2));
     assert_eq!(screen.model.focus, Focus::Timeline);
-    assert_eq!(screen.model.selected, worker(1), "the first lane below the organizer's");
+    assert_eq!(
+        screen.model.selected,
+        worker(1),
+        "the first lane below the organizer's"
+    );
     assert!(screen.model.timeline.cursor.is_some());
     assert_eq!(screen.keys("M"), [Effect::Mouse(false)]);
     screen.input(mouse(press, rect.x + 2, rect.y + 2));
-    assert_eq!(screen.model.selected, worker(1), "the mouse belongs to the terminal");
+    assert_eq!(
+        screen.model.selected,
+        worker(1),
+        "the mouse belongs to the terminal"
+    );
 }
 
 fn replay() -> Screen {
@@ -461,7 +537,10 @@ fn a_jump_replaces_everything() {
     let story = Story::new("another place", 2);
     let jump = Input::Jump(Box::new(story.organization.clone()), Default::default());
     screen.input(jump);
-    assert_eq!(screen.model.selected, ORGANIZER, "worker 3 is not there any more");
+    assert_eq!(
+        screen.model.selected, ORGANIZER,
+        "worker 3 is not there any more"
+    );
     assert_eq!(screen.model.threads.len(), 1);
     screen.draw();
 }
@@ -477,5 +556,9 @@ fn a_run_without_news_is_shown_as_frozen_and_one_that_ended_is_not() {
     over.now += Duration::from_secs(60);
     over.input(Input::Tick);
     assert_eq!(over.model.run_state(), RunState::Over(RunEnd::Answered));
-    assert_eq!(over.model.next_change(), None, "nothing will change by itself");
+    assert_eq!(
+        over.model.next_change(),
+        None,
+        "nothing will change by itself"
+    );
 }

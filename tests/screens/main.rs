@@ -3,6 +3,7 @@
 mod app;
 mod keys;
 mod pictures;
+mod replay;
 mod screen;
 mod storm;
 mod story;

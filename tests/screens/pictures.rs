@@ -3,7 +3,7 @@
 use crate::screen::{Screen, look};
 use crate::story::{self, Story, worker};
 use orgtop::live::{Batch, Phase, Report};
-use orgtop::org::{Command, ErrorKind, Body, Outcome};
+use orgtop::org::{Body, Command, ErrorKind, Outcome};
 use orgtop::tui::model::{Feed, Playback};
 use orgtop::tui::update::Input;
 
@@ -148,10 +148,17 @@ fn errors_pauses_and_warnings() {
             message: "JOIN-7 names a sub-query that was never forked".into(),
         },
     );
-    story.command(Command::Pause { thread: Some(worker(2)) }, Outcome::Done);
+    story.command(
+        Command::Pause {
+            thread: Some(worker(2)),
+        },
+        Outcome::Done,
+    );
     story.command(Command::Pause { thread: None }, Outcome::Done);
     let mut screen = Screen::live(100, 30, &story);
-    screen.input(Input::Warning("the disk is full: 2 MB wait to be recorded".into()));
+    screen.input(Input::Warning(
+        "the disk is full: 2 MB wait to be recorded".into(),
+    ));
     insta::assert_snapshot!("paused_100x30", screen.picture());
 }
 

@@ -88,7 +88,9 @@ impl Screen {
 
     pub fn draw(&mut self) -> &Buffer {
         let model = &mut self.model;
-        self.terminal.draw(|frame| view::draw(model, frame)).unwrap();
+        self.terminal
+            .draw(|frame| view::draw(model, frame))
+            .unwrap();
         self.terminal.backend().buffer()
     }
 
@@ -148,7 +150,9 @@ fn chars(buffer: &Buffer) -> String {
             if skip == 0 {
                 line.push_str(symbol);
             }
-            skip = orgtop::tui::text::text_width(symbol).max(skip).saturating_sub(1);
+            skip = orgtop::tui::text::text_width(symbol)
+                .max(skip)
+                .saturating_sub(1);
         }
         out.push_str(line.trim_end());
         out.push('\n');

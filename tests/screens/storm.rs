@@ -103,7 +103,11 @@ fn serve(screen: &mut Screen, act: Act, events: &mut std::vec::IntoIter<Event>) 
             screen.input(Input::Key(event));
         }
         Act::Key(code, control) => {
-            let modifiers = if control { KeyModifiers::CONTROL } else { KeyModifiers::NONE };
+            let modifiers = if control {
+                KeyModifiers::CONTROL
+            } else {
+                KeyModifiers::NONE
+            };
             screen.input(Input::Key(KeyEvent::new(code, modifiers)));
         }
         Act::Paste(text) => {
@@ -148,7 +152,9 @@ proptest! {
 
 #[test]
 fn every_popup_survives_a_storm_of_sizes() {
-    for keys in ["", "?", ": a", "f", "2 x", "x A", "J", "i", "w", "/ a", "\\ 2", "z", "v v v"] {
+    for keys in [
+        "", "?", ": a", "f", "2 x", "x A", "J", "i", "w", "/ a", "\\ 2", "z", "v v v",
+    ] {
         let mut screen = Screen::live(80, 24, &story::killed());
         screen.keys(keys);
         for width in [0, 1, 2, 3, 5, 8, 13, 21, 39, 40, 41, 60, 100, 681] {
@@ -170,7 +176,8 @@ fn nothing_hostile_ever_reaches_a_cell() {
         for cell in &screen.draw().content {
             let symbol = cell.symbol();
             assert!(
-                !symbol.chars().any(|c| c.is_control() || ('\u{202a}'..='\u{202e}').contains(&c)
+                !symbol.chars().any(|c| c.is_control()
+                    || ('\u{202a}'..='\u{202e}').contains(&c)
                     || ('\u{2066}'..='\u{2069}').contains(&c)),
                 "{keys}: {symbol:?}"
             );

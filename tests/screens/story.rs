@@ -71,7 +71,13 @@ impl Story {
         story
     }
 
-    pub fn push(&mut self, thread: Option<ThreadId>, by: Author, cause: Option<Seq>, body: Body) -> Seq {
+    pub fn push(
+        &mut self,
+        thread: Option<ThreadId>,
+        by: Author,
+        cause: Option<Seq>,
+        body: Body,
+    ) -> Seq {
         let seq = Seq(self.events.len() as u64);
         let event = Event {
             seq,
@@ -109,7 +115,10 @@ impl Story {
         self.step += 1;
         self.us += STEP_US;
         for (id, text) in tokens {
-            self.texts.entry(*id).or_default().extend_from_slice(text.as_bytes());
+            self.texts
+                .entry(*id)
+                .or_default()
+                .extend_from_slice(text.as_bytes());
             self.say(
                 *id,
                 Body::Tokens {
@@ -145,10 +154,18 @@ impl Story {
     /// The organizer writes a Fork in three steps while `others` decode; the worker begins.
     pub fn fork(&mut self, index: u16, query: &str, others: &[(ThreadId, &[&str])]) {
         let from = self.len(ORGANIZER);
-        let parts = [format!("<FORK-{index}>"), query.to_owned(), format!("</FORK-{index}>\n")];
+        let parts = [
+            format!("<FORK-{index}>"),
+            query.to_owned(),
+            format!("</FORK-{index}>\n"),
+        ];
         for (i, part) in parts.iter().enumerate() {
             let mut tokens: Vec<(ThreadId, &str)> = vec![(ORGANIZER, part.as_str())];
-            tokens.extend(others.iter().map(|(id, words)| (*id, words[i % words.len()])));
+            tokens.extend(
+                others
+                    .iter()
+                    .map(|(id, words)| (*id, words[i % words.len()])),
+            );
             self.step(&tokens);
         }
         let to = self.len(ORGANIZER);
@@ -205,7 +222,10 @@ impl Story {
             (thread.result.clone().unwrap_or_default(), thread.end())
         };
         let text = format!(" {text} </JOIN-{index}>");
-        self.texts.entry(ORGANIZER).or_default().extend_from_slice(text.as_bytes());
+        self.texts
+            .entry(ORGANIZER)
+            .or_default()
+            .extend_from_slice(text.as_bytes());
         self.push(
             Some(ORGANIZER),
             Author::System,
@@ -316,7 +336,9 @@ impl Story {
     }
 }
 
-const THINK: &[&str] = &["I ", "look ", "for ", "a ", "way ", "to ", "30; ", "first ", "tens: "];
+const THINK: &[&str] = &[
+    "I ", "look ", "for ", "a ", "way ", "to ", "30; ", "first ", "tens: ",
+];
 const SUMS: &[&str] = &["10", "+6", "=16", " keep", " 5", " 3", "; "];
 const DIFFERENCES: &[&str] = &["10", "-5", "=5", " keep", " 6", " 3", "; "];
 const PRODUCTS: &[&str] = &["6", "*3", "=18", " keep", " 10", " 5", "; "];
@@ -328,7 +350,11 @@ pub fn three_workers() -> Story {
     story.fork(1, "first 10 6, left 5 3, make 30", &[]);
     story.steps(8, &[(ORGANIZER, THINK), (worker(1), SUMS)]);
     story.fork(2, "first 10 5, left 6 3, make 30", &[(worker(1), SUMS)]);
-    story.fork(3, "first 6 3, left 10 5, make 30", &[(worker(1), SUMS), (worker(2), DIFFERENCES)]);
+    story.fork(
+        3,
+        "first 6 3, left 10 5, make 30",
+        &[(worker(1), SUMS), (worker(2), DIFFERENCES)],
+    );
     story.steps(
         24,
         &[
@@ -344,9 +370,20 @@ pub fn three_workers() -> Story {
 /// Worker 1 has returned and was joined; the organizer waits for worker 2.
 pub fn waiting() -> Story {
     let mut story = three_workers();
-    story.returns(1, "10+6=16, no way to 30", &[(worker(2), DIFFERENCES), (worker(3), PRODUCTS)]);
+    story.returns(
+        1,
+        "10+6=16, no way to 30",
+        &[(worker(2), DIFFERENCES), (worker(3), PRODUCTS)],
+    );
     story.join(1, &[(worker(2), DIFFERENCES), (worker(3), PRODUCTS)]);
-    story.steps(6, &[(ORGANIZER, THINK), (worker(2), DIFFERENCES), (worker(3), PRODUCTS)]);
+    story.steps(
+        6,
+        &[
+            (ORGANIZER, THINK),
+            (worker(2), DIFFERENCES),
+            (worker(3), PRODUCTS),
+        ],
+    );
     story.join(2, &[(worker(2), DIFFERENCES), (worker(3), PRODUCTS)]);
     story.steps(20, &[(worker(2), DIFFERENCES), (worker(3), PRODUCTS)]);
     story

@@ -145,9 +145,8 @@ fn panel(model: &mut Model, panel: Popup) -> Vec<Effect> {
 }
 
 fn scroll_panel(model: &mut Model, change: impl Fn(usize) -> usize) -> Vec<Effect> {
-    if let Some(
-        Popup::Help { scroll } | Popup::Inspector { scroll } | Popup::WhatIf { scroll },
-    ) = model.popups.last_mut()
+    if let Some(Popup::Help { scroll } | Popup::Inspector { scroll } | Popup::WhatIf { scroll }) =
+        model.popups.last_mut()
     {
         *scroll = change(*scroll);
     }
@@ -199,7 +198,9 @@ fn scale(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::PanRight => Window::panned(&axis, true, length),
         _ => {
             let inwards = action == Action::ZoomIn;
-            timeline.window.zoomed(inwards, &axis, length, timeline.cursor)
+            timeline
+                .window
+                .zoomed(inwards, &axis, length, timeline.cursor)
         }
     };
     Vec::new()
@@ -252,7 +253,10 @@ fn steer(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::Step => send(Command::Step),
         Action::Next => send(Command::Next),
         Action::PauseThread => {
-            let held = model.organization.thread(selected).is_some_and(|t| t.paused);
+            let held = model
+                .organization
+                .thread(selected)
+                .is_some_and(|t| t.paused);
             let thread = Some(selected);
             send(if held {
                 Command::Resume { thread }
@@ -288,7 +292,9 @@ fn stop(model: &mut Model, action: Action) -> Vec<Effect> {
         return Vec::new();
     };
     if worker.role == Role::Organizer {
-        model.say("only workers can be stopped alone: `a` makes the organizer answer, `A` aborts the run");
+        model.say(
+            "only workers can be stopped alone: `a` makes the organizer answer, `A` aborts the run",
+        );
         return Vec::new();
     }
     if worker.ended() {
@@ -316,7 +322,10 @@ fn join(model: &mut Model) -> Vec<Effect> {
         }
         [thread] => vec![Effect::Send(Command::Join { thread: *thread })],
         _ => {
-            let chosen = workers.iter().position(|w| *w == model.selected).unwrap_or(0);
+            let chosen = workers
+                .iter()
+                .position(|w| *w == model.selected)
+                .unwrap_or(0);
             model.popups.push(Popup::Pick { workers, chosen });
             Vec::new()
         }

@@ -60,7 +60,9 @@ fn press(model: &mut Model, screen: &Screen, at: Position) -> Vec<Effect> {
         let lanes = lanes_in_view(model, screen.timeline);
         let row = usize::from(at.y.saturating_sub(screen.timeline.y + 1));
         if at.y > screen.timeline.y
-            && let Some(track) = lanes.get(row).and_then(|i| model.ideal.tracks.tracks.get(*i))
+            && let Some(track) = lanes
+                .get(row)
+                .and_then(|i| model.ideal.tracks.tracks.get(*i))
         {
             model.selected = track.id;
         }

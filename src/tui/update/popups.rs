@@ -45,7 +45,10 @@ pub fn paste(model: &mut Model, text: &str) {
             model.draft.editor.insert_str(safe_text(text).as_ref());
             model.draft.complaint = None;
         }
-        Some(Popup::Field { text: into, purpose }) => {
+        Some(Popup::Field {
+            text: into,
+            purpose,
+        }) => {
             into.push_str(&safe_line(text));
             truncate(into);
             let (purpose, into) = (*purpose, into.clone());

@@ -29,7 +29,13 @@ pub fn draw(model: &Model, question: Question, area: Rect, buffer: &mut Buffer) 
     let mut y = inside.y;
     for line in &lines {
         if y < inside.bottom() {
-            put(buffer, inside.x, y, &Line::from(span(line.as_str(), look.style("ui.text"))), inside.width);
+            put(
+                buffer,
+                inside.x,
+                y,
+                &Line::from(span(line.as_str(), look.style("ui.text"))),
+                inside.width,
+            );
         }
         y += 1;
     }

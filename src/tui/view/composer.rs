@@ -20,7 +20,9 @@ pub fn draw(model: &mut Model, area: Rect, frame: &mut Frame<'_>) {
         .as_ref()
         .map_or_else(Vec::new, |text| fill(text, room));
     let inner = what.len() + complaint.len() + 8;
-    let height = u16::try_from(inner).unwrap_or(u16::MAX).min(area.height.saturating_sub(2));
+    let height = u16::try_from(inner)
+        .unwrap_or(u16::MAX)
+        .min(area.height.saturating_sub(2));
     let inside = popup(
         look,
         "COMPOSE: a sub-query for a new worker",
@@ -64,7 +66,10 @@ pub fn draw(model: &mut Model, area: Rect, frame: &mut Frame<'_>) {
 
 /// What sending will do, now.
 fn consequence(model: &Model) -> String {
-    let organizer = model.organization.thread(ThreadId::ORGANIZER).map(|t| t.status);
+    let organizer = model
+        .organization
+        .thread(ThreadId::ORGANIZER)
+        .map(|t| t.status);
     let slot = if model.organization.free_slots() > 0 {
         "A new worker starts with it at the next step"
     } else {

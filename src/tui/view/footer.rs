@@ -4,7 +4,7 @@ use super::frame::{fit, fit_tail, put, span};
 use crate::tui::action::Action;
 use crate::tui::model::{Feed, Focus, Model, RunState};
 use crate::tui::popup::Popup;
-use crate::tui::text::{safe_line, text_width};
+use crate::tui::text::text_width;
 use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
@@ -15,7 +15,7 @@ pub fn draw(model: &Model, area: Rect, frame: &mut Frame<'_>) {
         return;
     }
     let look = &model.look;
-    frame.buffer_mut().set_style(area, look.style("ui.footer"));
+    frame.buffer_mut().set_style(area, look.ground("ui.footer"));
     if let Some(Popup::Field { purpose, text }) = model.popups.last() {
         let label = format!(" {} ", purpose.label());
         let room = usize::from(area.width).saturating_sub(text_width(&label) + 2);
@@ -31,18 +31,31 @@ pub fn draw(model: &Model, area: Rect, frame: &mut Frame<'_>) {
         return;
     }
     let buffer = frame.buffer_mut();
-    let right = hints(model, &[Action::Palette, Action::Help], usize::from(area.width) / 2);
+    let right = hints(
+        model,
+        &[Action::Palette, Action::Help],
+        usize::from(area.width) / 2,
+    );
     let right_cells = width(&right);
     let room = usize::from(area.width).saturating_sub(right_cells + 2);
     let left = match &model.notice {
         Some(notice) => vec![span(
-            format!(" {}", fit(&safe_line(&notice.text), room.saturating_sub(1), look.signs.ellipsis)),
+            format!(
+                " {}",
+                fit(
+                    &look.safe(&notice.text),
+                    room.saturating_sub(1),
+                    look.signs.ellipsis
+                )
+            ),
             look.style("ui.accent"),
         )],
         None => hints(model, &wanted(model), room),
     };
     put(buffer, area.x, area.y, &Line::from(left), area.width);
-    let x = area.right().saturating_sub(u16::try_from(right_cells).unwrap_or(0) + 1);
+    let x = area
+        .right()
+        .saturating_sub(u16::try_from(right_cells).unwrap_or(0) + 1);
     put(buffer, x, area.y, &Line::from(right), area.width);
 }
 
@@ -54,14 +67,14 @@ fn width(spans: &[Span<'_>]) -> usize {
 fn wanted(model: &Model) -> Vec<Action> {
     if model.focus == Focus::Timeline {
         return vec![
-            Action::CursorRight,
-            Action::LaneDown,
             Action::ZoomIn,
             Action::ZoomOut,
             Action::FitTimeline,
             Action::FollowTimeline,
             Action::TimeAxis,
             Action::CriticalPath,
+            Action::EventBack,
+            Action::EventOn,
             Action::NextPane,
         ];
     }
@@ -79,7 +92,8 @@ fn wanted(model: &Model) -> Vec<Action> {
             Action::NextPane,
             Action::Quit,
         ],
-        (_, RunState::Over(_) | RunState::Failed) => vec![
+        (_, RunState::Loading | RunState::Failed) => vec![Action::Quit],
+        (_, RunState::Over(_)) => vec![
             Action::Quit,
             Action::NextPane,
             Action::ZoomPane,
@@ -90,7 +104,6 @@ fn wanted(model: &Model) -> Vec<Action> {
             Action::Pager,
             Action::Search,
         ],
-        (_, RunState::Loading) => vec![Action::Quit],
         _ => vec![
             Action::PauseResume,
             Action::Step,

@@ -27,12 +27,17 @@ pub fn pane(
     let block = Block::bordered()
         .border_set(set)
         .border_style(look.style(border))
-        .title_top(title)
-        .title_top(right.alignment(Alignment::Right))
-        .title_bottom(bottom.alignment(Alignment::Right));
+        .title_top(on_ground(look, title))
+        .title_top(on_ground(look, right).alignment(Alignment::Right))
+        .title_bottom(on_ground(look, bottom).alignment(Alignment::Right));
     let inside = block.inner(area);
     block.render(area, buffer);
     inside
+}
+
+/// A line that inherits nothing from the frame it is written on.
+pub fn on_ground<'a>(look: &Look, line: Line<'a>) -> Line<'a> {
+    line.style(look.ground("ui.text"))
 }
 
 /// An empty box with a title in the middle of `area`, and its inside.
@@ -72,19 +77,23 @@ pub fn popup_at(look: &Look, title: &str, hint: &str, rect: Rect, buffer: &mut B
         .border_set(look.signs.frame)
         .style(look.style("ui.popup"))
         .border_style(look.style("ui.popup.border"))
-        .title_top(Span::styled(
-            format!(" {} ", fit(title, room, look.signs.ellipsis)),
-            look.style("pane.title.focused"),
-        ))
+        .title_top(
+            Line::from(Span::styled(
+                format!(" {} ", fit(title, room, look.signs.ellipsis)),
+                look.style("pane.title.focused"),
+            ))
+            .style(look.ground("ui.popup")),
+        )
         .title_bottom(
-            Line::styled(
+            Line::from(Span::styled(
                 if hint.is_empty() {
                     String::new()
                 } else {
                     format!(" {} ", fit(hint, room, look.signs.ellipsis))
                 },
                 look.style("ui.dim"),
-            )
+            ))
+            .style(look.ground("ui.popup"))
             .alignment(Alignment::Right),
         );
     let inside = block.inner(rect);

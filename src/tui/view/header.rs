@@ -5,7 +5,7 @@ use super::frame::{fit, grouped, put, span};
 use crate::org::{RunEnd, Status};
 use crate::tui::model::{Banner, Feed, Model, RunState};
 use crate::tui::plain::run_end_words;
-use crate::tui::text::{safe_line, text_width};
+use crate::tui::text::text_width;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
@@ -28,12 +28,12 @@ impl Part {
 /// Draws the header.
 pub fn draw(model: &Model, area: Rect, buffer: &mut Buffer) {
     let look = &model.look;
-    buffer.set_style(area, look.style("ui.header"));
+    buffer.set_style(area, look.ground("ui.header"));
     let width = usize::from(area.width);
     let name = " orgtop ";
     let query = model.header.as_ref().map_or_else(
-        || safe_line(&model.loading).into_owned(),
-        |h| safe_line(&h.query).into_owned(),
+        || look.safe(&model.loading),
+        |h| look.safe(&h.query),
     );
     let mut parts = parts(model);
     let gap = 2;
@@ -60,14 +60,22 @@ pub fn draw(model: &Model, area: Rect, buffer: &mut Buffer) {
         buffer,
         area.x + 9,
         area.y,
-        &Line::from(span(query, look.style("ui.text"))),
+        &Line::from(span(query, look.style("ui.header"))),
         area.width.saturating_sub(9),
     );
-    let mut x = area.right().saturating_sub(u16::try_from(used).unwrap_or(area.width));
+    let mut x = area
+        .right()
+        .saturating_sub(u16::try_from(used).unwrap_or(area.width));
     for part in parts {
         x += 2;
         let cells = u16::try_from(part.width()).unwrap_or(0);
-        put(buffer, x.saturating_sub(1), area.y, &Line::from(part.spans), cells);
+        put(
+            buffer,
+            x.saturating_sub(1),
+            area.y,
+            &Line::from(part.spans),
+            cells,
+        );
         x += cells;
     }
 }
@@ -80,10 +88,10 @@ fn parts(model: &Model) -> Vec<Part> {
     let mut parts = Vec::new();
     let mut add = |rank: u8, spans: Vec<Span<'static>>| parts.push(Part { rank, spans });
     if let Some(header) = &model.header {
-        let model_name = safe_line(&header.engine.model.name).into_owned();
+        let model_name = look.safe(&header.engine.model.name);
         let place = match header.engine.device.as_str() {
             "" => model_name,
-            device => format!("{model_name}{}{}", look.signs.dot, safe_line(device)),
+            device => format!("{model_name}{}{}", look.signs.dot, look.safe(device)),
         };
         if !place.is_empty() {
             add(30, vec![span(fit(&place, 28, look.signs.ellipsis), dim)]);
@@ -92,10 +100,22 @@ fn parts(model: &Model) -> Vec<Part> {
     }
     let (pages, all) = model.report.pages;
     if all > 0 && pages * 10 >= all * 9 {
-        add(45, vec![span(format!("memory {}%", pages * 100 / all), look.style("ui.badge.warn"))]);
+        add(
+            45,
+            vec![span(
+                format!("memory {}%", pages * 100 / all),
+                look.style("ui.badge.warn"),
+            )],
+        );
     }
     if model.report.queued > 0 {
-        add(46, vec![span(format!("{} queued", model.report.queued), look.style("ui.badge.warn"))]);
+        add(
+            46,
+            vec![span(
+                format!("{} queued", model.report.queued),
+                look.style("ui.badge.warn"),
+            )],
+        );
     }
     add(100, state(model));
     if organization.threads().len() > 0 {
@@ -113,7 +133,10 @@ fn parts(model: &Model) -> Vec<Part> {
         let s = if errors == 1 { "" } else { "s" };
         add(
             90,
-            vec![span(format!(" {errors} error{s} "), look.style("ui.badge.error"))],
+            vec![span(
+                format!(" {errors} error{s} "),
+                look.style("ui.badge.error"),
+            )],
         );
     }
     match model.run_state() {
@@ -173,13 +196,21 @@ fn state(model: &Model) -> Vec<Span<'static>> {
             let Feed::Replay(playback) = &model.feed else {
                 return Vec::new();
             };
-            let glyph = if playback.playing { signs.running } else { signs.paused };
+            let glyph = if playback.playing {
+                signs.running
+            } else {
+                signs.paused
+            };
             let percent = playback.position.saturating_mul(100) / playback.length.max(1);
             let looping = if playback.looping { " loop" } else { "" };
             vec![
                 span(format!("{glyph} REPLAY"), look.style("state.paused")),
                 span(
-                    format!(" {percent}% {}{}{looping}", signs.times, speed(playback.speed)),
+                    format!(
+                        " {percent}% {}{}{looping}",
+                        signs.times,
+                        speed(playback.speed)
+                    ),
                     look.style("ui.dim"),
                 ),
             ]
@@ -230,6 +261,13 @@ fn counts(model: &Model) -> Vec<Span<'static>> {
             spans.push(span(format!("{n} {word}"), look.style(scope)));
         }
     }
+    let free = model.organization.free_slots();
+    if free > 0 && model.steerable() {
+        spans.push(span(
+            format!(" {} {free} free", look.signs.dot),
+            look.style("ui.dim"),
+        ));
+    }
     spans
 }
 
@@ -247,7 +285,7 @@ pub fn draw_banner(model: &Model, area: Rect, buffer: &mut Buffer) {
     };
     buffer.set_style(area, look.style(scope));
     let room = usize::from(area.width).saturating_sub(4);
-    let text = fit(&safe_line(&text), room, look.signs.ellipsis);
+    let text = fit(&look.safe(&text), room, look.signs.ellipsis);
     let line = Line::from(span(format!(" {glyph} {text}"), look.style(scope)));
     put(buffer, area.x, area.y, &line, area.width);
 }

@@ -49,7 +49,10 @@ fn lines(model: &Model) -> Vec<Line<'static>> {
     lines.push(Line::from(span("Always", look.style("ui.accent"))));
     for (keys, what) in [
         ("ctrl-c", "Pause; again to be asked; again to save and quit"),
-        ("esc", "Close the innermost open thing; it never stops anything"),
+        (
+            "esc",
+            "Close the innermost open thing; it never stops anything",
+        ),
     ] {
         lines.push(Line::from(vec![
             span(format!("  {keys:<14}"), look.style("ui.key")),

@@ -7,7 +7,7 @@
 use super::frame::{fill, fit, grouped, popup_at, put, span};
 use crate::org::Role;
 use crate::tui::model::Model;
-use crate::tui::text::{PieceKind, TokenRef, safe_line, safe_text, text_width};
+use crate::tui::text::{PieceKind, TokenRef, safe_text, text_width};
 use crate::tui::thread_view::ThreadView;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -30,13 +30,14 @@ pub fn draw(model: &Model, scroll: usize, area: Rect, buffer: &mut Buffer) -> us
         height: area.height.saturating_sub(2),
     };
     let inside = popup_at(look, &format!("What {id} sees"), "esc closes", rect, buffer);
-    let (Some(thread), Some(view)) = (model.organization.thread(id), model.threads.get(&id))
-    else {
+    let (Some(thread), Some(view)) = (model.organization.thread(id), model.threads.get(&id)) else {
         return 0;
     };
     let width = usize::from(inside.width).max(1);
     let head = head(model, thread.role == Role::Organizer, view, width);
-    let first_token = thread.tokens.saturating_sub(known_tokens(view, thread.tokens));
+    let first_token = thread
+        .tokens
+        .saturating_sub(known_tokens(view, thread.tokens));
     let rows = usize::from(inside.height).max(1);
     let total = head.len() + usize::try_from(thread.tokens - first_token).unwrap_or(usize::MAX);
     let first = scroll.min(total.saturating_sub(rows));
@@ -97,7 +98,7 @@ fn head(model: &Model, organizer: bool, view: &ThreadView, width: usize) -> Vec<
     let mut lines = Vec::new();
     let mut section = |title: String, text: &str| {
         lines.push(Line::from(span(title, look.style("ui.accent"))));
-        for line in fill(&safe_text(text), width.saturating_sub(2)) {
+        for line in fill(&look.shown(&safe_text(text)), width.saturating_sub(2)) {
             lines.push(Line::from(span(format!("  {line}"), look.style("ui.dim"))));
         }
     };
@@ -114,7 +115,12 @@ fn head(model: &Model, organizer: bool, view: &ThreadView, width: usize) -> Vec<
     if let Some(thread) = model.organization.thread(model.selected) {
         let what = if organizer { "query" } else { "sub-query" };
         section(what.to_owned(), &thread.query);
-        let ids: Vec<String> = view.prompt.iter().take(24).map(ToString::to_string).collect();
+        let ids: Vec<String> = view
+            .prompt
+            .iter()
+            .take(24)
+            .map(ToString::to_string)
+            .collect();
         let more = if view.prompt.len() > ids.len() {
             format!(" {}", look.signs.ellipsis)
         } else {
@@ -137,19 +143,28 @@ fn head(model: &Model, organizer: bool, view: &ThreadView, width: usize) -> Vec<
 }
 
 /// Text between two tokens that nobody decoded.
-fn splices(model: &Model, view: &ThreadView, from: u64, to: u64, width: usize) -> Vec<Line<'static>> {
+fn splices(
+    model: &Model,
+    view: &ThreadView,
+    from: u64,
+    to: u64,
+    width: usize,
+) -> Vec<Line<'static>> {
     if to <= from {
         return Vec::new();
     }
     let look = &model.look;
-    let by = view.text.origin_at(from).map_or_else(String::new, |origin| {
-        let what = match origin.kind {
-            PieceKind::Decoded => "",
-            PieceKind::Spliced(_) => "spliced by ",
-        };
-        format!("{what}{}", origin.author)
-    });
-    let text = view.text.logical_slice(from..to.min(from + SPLICE));
+    let by = view
+        .text
+        .origin_at(from)
+        .map_or_else(String::new, |origin| {
+            let what = match origin.kind {
+                PieceKind::Decoded => "",
+                PieceKind::Spliced(_) => "spliced by ",
+            };
+            format!("{what}{}", origin.author)
+        });
+    let text = look.shown(&view.text.logical_slice(from..to.min(from + SPLICE)));
     fill(text.trim_end(), width.saturating_sub(22).max(8))
         .into_iter()
         .enumerate()
@@ -168,8 +183,15 @@ fn splices(model: &Model, view: &ThreadView, from: u64, to: u64, width: usize) -
 
 fn row(model: &Model, view: &ThreadView, token: &TokenRef, width: usize) -> Line<'static> {
     let look = &model.look;
-    let text = view.text.logical_slice(token.span.clone()).replace('\n', "\\n");
-    let text = fit(&format!("\u{2039}{}\u{203a}", safe_line(&text)), 18, look.signs.ellipsis);
+    let text = view
+        .text
+        .logical_slice(token.span.clone())
+        .replace('\n', "\\n");
+    let text = fit(
+        &format!("\u{2039}{}\u{203a}", look.safe(&text)),
+        18,
+        look.signs.ellipsis,
+    );
     let text = if look.signs.ellipsis == "~" {
         text.replace('\u{2039}', "<").replace('\u{203a}', ">")
     } else {
@@ -177,12 +199,18 @@ fn row(model: &Model, view: &ThreadView, token: &TokenRef, width: usize) -> Line
     };
     let pad = 18_usize.saturating_sub(text_width(&text));
     let mut spans = vec![
-        span(format!("{:>7} {:>8}  ", token.index + 1, token.id), look.style("ui.dim")),
+        span(
+            format!("{:>7} {:>8}  ", token.index + 1, token.id),
+            look.style("ui.dim"),
+        ),
         span(format!("{text}{}", " ".repeat(pad)), look.style("ui.text")),
     ];
     if let Some((logprob, alternatives)) = view.chances(token.index) {
         let percent = f64::from(logprob).exp() * 100.0;
-        spans.push(span(format!(" {percent:>5.1}%"), look.style("syntax.number")));
+        spans.push(span(
+            format!(" {percent:>5.1}%"),
+            look.style("syntax.number"),
+        ));
         let others: Vec<String> = alternatives
             .iter()
             .filter(|(id, _)| *id != token.id)
@@ -191,7 +219,11 @@ fn row(model: &Model, view: &ThreadView, token: &TokenRef, width: usize) -> Line
             .collect();
         if !others.is_empty() {
             let room = width.saturating_sub(45);
-            let others = fit(&format!("  not {}", others.join(", ")), room, look.signs.ellipsis);
+            let others = fit(
+                &format!("  or {}", others.join(", ")),
+                room,
+                look.signs.ellipsis,
+            );
             spans.push(span(others, look.style("ui.dim")));
         }
     }

@@ -5,14 +5,14 @@ use super::header::spinner;
 use crate::live::Phase;
 use crate::tui::layout::LEAST;
 use crate::tui::model::{Feed, Model};
-use crate::tui::text::{safe_line, text_width};
+use crate::tui::text::text_width;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::Line;
 
 /// Says what is being waited for, in the middle of `area`.
 pub fn draw(model: &Model, area: Rect, buffer: &mut Buffer) {
-    let what = safe_line(&model.loading).into_owned();
+    let what = model.look.safe(&model.loading);
     let (head, rest) = match (&model.report.phase, &model.feed) {
         (Phase::Failed(_), _) => (
             "The session could not start.".to_owned(),
@@ -37,7 +37,10 @@ pub fn too_small(model: &Model, area: Rect, buffer: &mut Buffer) {
     let lines = [
         "too small".to_owned(),
         format!("{}{}{} needed", LEAST.0, model.look.signs.times, LEAST.1),
-        format!("{}{}{} here", area.width, model.look.signs.times, area.height),
+        format!(
+            "{}{}{} here",
+            area.width, model.look.signs.times, area.height
+        ),
     ];
     let height = area.height.min(3);
     let top = area.y + (area.height - height) / 2;

@@ -6,7 +6,7 @@ use crate::tui::action::Action;
 use crate::tui::layout::Slot;
 use crate::tui::model::{Feed, Focus, Model};
 use crate::tui::sign::{status_scope, status_words};
-use crate::tui::text::{TextPane, safe_line, text_width};
+use crate::tui::text::{TextPane, text_width};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::Line;
@@ -43,7 +43,13 @@ fn free(model: &Model, rect: Rect, buffer: &mut Buffer) {
         let middle = inside.y + (inside.height - 1) / 2;
         let width = u16::try_from(text_width(&hint)).unwrap_or(0);
         let x = inside.x + inside.width.saturating_sub(width) / 2;
-        put(buffer, x, middle, &Line::from(span(hint, dim)), inside.width);
+        put(
+            buffer,
+            x,
+            middle,
+            &Line::from(span(hint, dim)),
+            inside.width,
+        );
     }
 }
 
@@ -58,7 +64,11 @@ fn thread(model: &mut Model, id: ThreadId, rect: Rect, buffer: &mut Buffer) {
     let signs = &look.signs;
     let room = usize::from(rect.width.saturating_sub(4));
     let tokens = format!(" {} ", grouped(thread.tokens));
-    let name_style = look.style(if selected { "pane.title.focused" } else { "pane.title" });
+    let name_style = look.style(if selected {
+        "pane.title.focused"
+    } else {
+        "pane.title"
+    });
     let name = format!(" {id} ");
     let state = format!("{} {} ", signs.status(thread), status_words(thread));
     let for_state = room.saturating_sub(name.len() + tokens.len());
@@ -82,7 +92,7 @@ fn thread(model: &mut Model, id: ThreadId, rect: Rect, buffer: &mut Buffer) {
         height: rect.height.saturating_sub(2),
     };
     let query = (thread.role == Role::Worker && inside.height >= ROWS_FOR_QUERY)
-        .then(|| safe_line(&thread.query).into_owned());
+        .then(|| look.safe(&thread.query));
     let query_row = inside;
     if query.is_some() {
         inside.y += 1;
@@ -105,7 +115,10 @@ fn thread(model: &mut Model, id: ThreadId, rect: Rect, buffer: &mut Buffer) {
     if let Some(query) = query {
         let room = usize::from(query_row.width).saturating_sub(2);
         let text = fit(&query, room, signs.ellipsis);
-        let line = Line::from(span(format!("{} {text}", signs.prompt), look.style("ui.dim")));
+        let line = Line::from(span(
+            format!("{} {text}", signs.prompt),
+            look.style("ui.dim"),
+        ));
         put(buffer, query_row.x, query_row.y, &line, query_row.width);
     }
     let live = match &model.feed {

@@ -4,7 +4,6 @@ use super::frame::{fit, popup, put, span};
 use crate::org::ThreadId;
 use crate::tui::model::Model;
 use crate::tui::sign::{status_scope, status_words};
-use crate::tui::text::safe_line;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::Line;
@@ -36,7 +35,10 @@ pub fn draw(model: &Model, workers: &[ThreadId], chosen: usize, area: Rect, buff
             span(format!("{:<6} ", id.to_string()), look.style("pane.title")),
             span(state, look.style(status_scope(thread))),
             span(
-                format!(" {}", fit(&safe_line(&thread.query), room, look.signs.ellipsis)),
+                format!(
+                    " {}",
+                    fit(&look.safe(&thread.query), room, look.signs.ellipsis)
+                ),
                 look.style("ui.dim"),
             ),
         ]);

@@ -6,7 +6,7 @@ use crate::tui::look::Look;
 use crate::tui::model::{Focus, Model};
 use crate::tui::rate::BARS;
 use crate::tui::sign::{status_scope, status_words};
-use crate::tui::text::{safe_line, text_width};
+use crate::tui::text::text_width;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Modifier;
@@ -14,6 +14,9 @@ use ratatui::text::Line;
 
 /// Width from which rows carry a sparkline.
 const WIDE: u16 = 72;
+
+/// Width from which rows say the state in words beside its glyph.
+const ROOM_FOR_WORDS: u16 = 56;
 
 /// Draws the list in `area`, whose inside is `inside`.
 pub fn draw(model: &mut Model, area: Rect, inside: Rect, buffer: &mut Buffer) {
@@ -33,7 +36,7 @@ pub fn draw(model: &mut Model, area: Rect, inside: Rect, buffer: &mut Buffer) {
         format!(
             " {} of {all} threads with `{}` ",
             shown.len(),
-            safe_line(&model.filter)
+            look.safe(&model.filter)
         )
     };
     let room = usize::from(area.width.saturating_sub(4));
@@ -74,8 +77,7 @@ pub fn draw(model: &mut Model, area: Rect, inside: Rect, buffer: &mut Buffer) {
 }
 
 fn row_of(model: &Model, id: ThreadId, names: usize, row: Rect, buffer: &mut Buffer) {
-    let (Some(thread), Some(view)) = (model.organization.thread(id), model.threads.get(&id))
-    else {
+    let (Some(thread), Some(view)) = (model.organization.thread(id), model.threads.get(&id)) else {
         return;
     };
     let look = &model.look;
@@ -83,25 +85,27 @@ fn row_of(model: &Model, id: ThreadId, names: usize, row: Rect, buffer: &mut Buf
     let selected = id == model.selected;
     let state = look.style(status_scope(thread));
     let name = fit(&id.to_string(), names, signs.ellipsis);
-    let words = fit(&status_words(thread), 14, signs.ellipsis);
+    let cells = if row.width >= ROOM_FOR_WORDS { 14 } else { 0 };
+    let words = fit(&status_words(thread), cells, signs.ellipsis);
     let mark = if selected { signs.prompt } else { " " };
     let mut spans = vec![
         span(format!("{mark}{} ", signs.status(thread)), state),
         span(format!("{name:<names$} "), look.style("pane.title")),
-        span(format!("{words:<14} "), state),
-        span(format!("{:>7}  ", grouped(thread.tokens)), look.style("ui.text")),
+        span(format!("{words:<cells$} "), state),
+        span(
+            format!("{:>7}  ", grouped(thread.tokens)),
+            look.style("ui.text"),
+        ),
     ];
     let used: usize = spans.iter().map(|s| text_width(&s.content)).sum();
     let bars = if row.width >= WIDE { BARS + 2 } else { 0 };
     let room = usize::from(row.width).saturating_sub(used + bars);
     // A line break is one blank here; the pane shows it as it is.
     let last = view.text.last_words(room * 4 + 16).replace('␊', " ");
+    let last = look.shown(&last);
     let text = if last.trim().is_empty() {
-        let query = safe_line(&thread.query).into_owned();
-        span(
-            fit(&query, room, signs.ellipsis),
-            look.style("ui.dim"),
-        )
+        let query = look.safe(&thread.query);
+        span(fit(&query, room, signs.ellipsis), look.style("ui.dim"))
     } else {
         span(
             fit_tail(last.trim_end(), room, signs.ellipsis),
@@ -111,7 +115,12 @@ fn row_of(model: &Model, id: ThreadId, names: usize, row: Rect, buffer: &mut Buf
     spans.push(text);
     put(buffer, row.x, row.y, &Line::from(spans), row.width);
     if bars > 0 {
-        sparkline(look, view.history.bars(model.organization.now.us), row, buffer);
+        sparkline(
+            look,
+            view.history.bars(model.organization.now.us),
+            row,
+            buffer,
+        );
     }
     if selected {
         let style = look.style("ui.selection").add_modifier(Modifier::BOLD);

@@ -1,6 +1,6 @@
 //! The timeline with its frame: measures above, numbers below, lanes inside.
 
-use super::frame::{fit, grouped, put, span};
+use super::frame::{fit, grouped, on_ground, put, span};
 use crate::org::{Status, ThreadId, WaitOn};
 use crate::tui::model::{Focus, Model};
 use crate::tui::text::text_width;
@@ -57,7 +57,13 @@ pub fn draw(model: &Model, area: Rect, buffer: &mut Buffer) {
         .border_style(look.style(border))
         .render(area, buffer);
     let room = area.width - 2;
-    put(buffer, area.x + 1, area.y, &title(model, usize::from(room)), room);
+    put(
+        buffer,
+        area.x + 1,
+        area.y,
+        &title(model, usize::from(room)),
+        room,
+    );
     let axis = model.axis(area);
     let rows = lanes_in_view(model, area);
     let names = model.timeline_names();
@@ -101,10 +107,13 @@ fn ticks(model: &Model, axis: Axis, area: Rect, buffer: &mut Buffer) {
                 buffer,
                 x,
                 y,
-                &Line::from(vec![
-                    span(look.signs.axis[1], look.style("timeline.axis")),
-                    span(label, look.style("timeline.axis")),
-                ]),
+                &on_ground(
+                    look,
+                    Line::from(vec![
+                        span(look.signs.axis[1], look.style("timeline.axis")),
+                        span(label, look.style("timeline.axis")),
+                    ]),
+                ),
                 cells,
             );
         }
@@ -132,7 +141,8 @@ fn bottom(model: &Model, rows: usize, area: Rect, buffer: &mut Buffer) {
         let cells = u16::try_from(text.len()).unwrap_or(0);
         if cells < area.width {
             right = right.saturating_sub(cells);
-            put(buffer, right, y, &Line::from(span(text, look.style("ui.dim"))), cells);
+            let line = on_ground(look, Line::from(span(text, look.style("ui.dim"))));
+            put(buffer, right, y, &line, cells);
         }
     }
     let Some(unit) = model.timeline.cursor else {
@@ -147,7 +157,7 @@ fn bottom(model: &Model, rows: usize, area: Rect, buffer: &mut Buffer) {
         buffer,
         right.saturating_sub(cells + 1).max(area.x + 1),
         y,
-        &Line::from(span(text, look.style("timeline.cursor"))),
+        &on_ground(look, Line::from(span(text, look.style("timeline.cursor")))),
         cells,
     );
 }
@@ -187,7 +197,11 @@ fn title(model: &Model, room: usize) -> Line<'static> {
     let metrics = &model.ideal.metrics;
     let dim = look.style("ui.dim");
     let text = look.style("ui.text");
-    let so_far = if model.organization.end.is_some() { "" } else { "so far " };
+    let so_far = if model.organization.end.is_some() {
+        ""
+    } else {
+        "so far "
+    };
     let mut parts: Vec<Vec<Span<'static>>> = Vec::new();
     if model.timeline.lived {
         parts.push(vec![
@@ -199,22 +213,36 @@ fn title(model: &Model, room: usize) -> Line<'static> {
         span(format!("T {so_far}"), dim),
         span(grouped(metrics.latency), look.style("timeline.critical")),
     ]);
-    parts.push(vec![
-        span("alone ", dim),
-        span(grouped(metrics.work), text),
-    ]);
-    parts.push(vec![span(format!("{}{:.2}", signs.times, metrics.speedup), text)]);
+    parts.push(vec![span("alone ", dim), span(grouped(metrics.work), text)]);
+    parts.push(vec![span(
+        format!("{}{:.2}", signs.times, metrics.speedup),
+        text,
+    )]);
     parts.push(vec![
         span(format!("{} ", signs.eta), dim),
         span(format!("{:.2}", metrics.eta), text),
         span(format!(" ({}/c {:.2})", signs.eta, metrics.eta_over_c), dim),
     ]);
+    let eta = parts.len() - 1;
     parts.push(waited(model));
+    parts.retain(|p| !p.is_empty());
+    let cells = |part: &Vec<Span<'static>>| -> usize {
+        3 + part.iter().map(|s| text_width(&s.content)).sum::<usize>()
+    };
+    if parts.iter().map(cells).sum::<usize>() + 11 > room
+        && let Some(part) = parts.get_mut(eta)
+    {
+        part.truncate(2);
+    }
     let mut line = vec![span(" Timeline ", look.style("pane.title"))];
     let mut used = text_width(&line[0].content);
     let separator = format!(" {} ", signs.dot);
-    for (i, part) in parts.into_iter().filter(|p| !p.is_empty()).enumerate() {
-        let lead = if i == 0 { format!("{} ", signs.dash) } else { separator.clone() };
+    for (i, part) in parts.into_iter().enumerate() {
+        let lead = if i == 0 {
+            format!("{} ", signs.dash)
+        } else {
+            separator.clone()
+        };
         let cells: usize =
             text_width(&lead) + part.iter().map(|s| text_width(&s.content)).sum::<usize>();
         if used + cells + 1 > room {
@@ -225,7 +253,7 @@ fn title(model: &Model, room: usize) -> Line<'static> {
         line.extend(part);
     }
     line.push(span(" ", dim));
-    Line::from(line)
+    on_ground(look, Line::from(line))
 }
 
 /// What the organizer stands at, or stood at longest.
@@ -245,6 +273,9 @@ fn waited(model: &Model) -> Vec<Span<'static>> {
         span(format!("organizer {verb} "), dim),
         span(grouped(steps), look.style("state.waiting")),
         span(" on ", dim),
-        span(now.unwrap_or(worker).to_string(), look.style("state.waiting")),
+        span(
+            now.unwrap_or(worker).to_string(),
+            look.style("state.waiting"),
+        ),
     ]
 }

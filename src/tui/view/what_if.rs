@@ -17,7 +17,11 @@ pub fn draw(model: &Model, scroll: usize, area: Rect, buffer: &mut Buffer) -> us
         .map(|t| t.id)
         .collect();
     let wanted = u16::try_from(workers.len() + 6).unwrap_or(u16::MAX);
-    let so_far = if model.organization.end.is_some() { "" } else { " so far" };
+    let so_far = if model.organization.end.is_some() {
+        ""
+    } else {
+        " so far"
+    };
     let inside = popup(
         look,
         &format!("What if{so_far}"),
@@ -41,7 +45,13 @@ pub fn draw(model: &Model, scroll: usize, area: Rect, buffer: &mut Buffer) -> us
         look.signs.dot,
         metrics.r_eta,
     );
-    put(buffer, inside.x, inside.y, &Line::from(span(summary, look.style("ui.text"))), inside.width);
+    put(
+        buffer,
+        inside.x,
+        inside.y,
+        &Line::from(span(summary, look.style("ui.text"))),
+        inside.width,
+    );
     let heading = format!(
         "{:<8} {:>8} {:>8} {:>8}  {}",
         "worker", "tokens", "slack", "waited", "T without it"
@@ -100,11 +110,19 @@ fn row(model: &Model, id: ThreadId) -> Line<'static> {
             }
         });
     let on_path = ideal.path.iter().any(|link| link.thread == id);
-    let style = look.style(if on_path { "timeline.critical" } else { "ui.text" });
+    let style = look.style(if on_path {
+        "timeline.critical"
+    } else {
+        "ui.text"
+    });
     Line::from(vec![
         span(format!("{:<8} ", id.to_string()), style),
         span(
-            format!("{:>8} {slack:>8} {:>8}  {without}", grouped(tokens), grouped(blame)),
+            format!(
+                "{:>8} {slack:>8} {:>8}  {without}",
+                grouped(tokens),
+                grouped(blame)
+            ),
             look.style("ui.text"),
         ),
     ])

@@ -42,7 +42,11 @@ pub fn piece(track: &Track, axis: &Axis, column: u16) -> Option<Piece> {
         }
         let from = from.max(0);
         // What happened is shown, however short.
-        let to = axis.eighths(stretch.to).saturating_sub(left).min(8).max(from + 1);
+        let to = axis
+            .eighths(stretch.to)
+            .saturating_sub(left)
+            .min(8)
+            .max(from + 1);
         covered[kind(stretch)] += to - from;
         begin = begin.min(from);
         end = end.max(to);

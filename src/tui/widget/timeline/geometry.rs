@@ -59,7 +59,8 @@ impl Axis {
     #[must_use]
     pub fn eighths(&self, unit: u64) -> i64 {
         let offset = i128::from(unit) - i128::from(self.start);
-        let position = (offset * i128::from(self.width) * 8).div_euclid(i128::from(self.span.max(1)));
+        let position =
+            (offset * i128::from(self.width) * 8).div_euclid(i128::from(self.span.max(1)));
         i64::try_from(position).unwrap_or(if position < 0 { i64::MIN } else { i64::MAX })
     }
 
@@ -86,7 +87,8 @@ impl Axis {
         if self.width == 0 {
             return Vec::new();
         }
-        let least = (u128::from(self.span) * u128::from(gap.max(1))).div_ceil(u128::from(self.width));
+        let least =
+            (u128::from(self.span) * u128::from(gap.max(1))).div_ceil(u128::from(self.width));
         let step = round_tick(u64::try_from(least).unwrap_or(u64::MAX));
         let mut unit = self.start.div_ceil(step).saturating_mul(step);
         let mut ticks = Vec::new();

@@ -56,7 +56,9 @@ impl Lanes<'_> {
         if area.width <= self.names || area.height == 0 {
             return;
         }
-        let lanes = area.height.min(u16::try_from(self.rows.len()).unwrap_or(u16::MAX));
+        let lanes = area
+            .height
+            .min(u16::try_from(self.rows.len()).unwrap_or(u16::MAX));
         for (row, &index) in (area.y..area.y + lanes).zip(self.rows) {
             if let Some(track) = self.tracks.tracks.get(index) {
                 self.name(track, area.x, row, buffer);
@@ -159,7 +161,10 @@ impl Lanes<'_> {
         let mut free_from = 0;
         let mut flags = track.flags[first..].iter().peekable();
         while let Some(flag) = flags.next() {
-            let Some(column) = self.axis.column(flag.at.saturating_sub(1).max(self.axis.start)) else {
+            let Some(column) = self
+                .axis
+                .column(flag.at.saturating_sub(1).max(self.axis.start))
+            else {
                 break;
             };
             if column < free_from {
@@ -185,7 +190,9 @@ impl Lanes<'_> {
             };
             let scope = if flag.join { "tag.join" } else { "tag.fork" };
             buffer.set_string(x + column, y, text, self.style(scope));
-            free_from = column + u16::try_from(text.width()).unwrap_or(1);
+            // A letter without its number keeps some of the bar in view.
+            let gap = u16::from(text.len() == 1);
+            free_from = column + u16::try_from(text.width()).unwrap_or(1) + gap;
         }
     }
 
@@ -245,7 +252,13 @@ impl Lanes<'_> {
         let room = usize::from(self.names.saturating_sub(1));
         buffer.set_stringn(x, y, "active", room, self.style("timeline.axis"));
         let counts = self.tracks.active_per_cell(&self.axis);
-        let top = counts.iter().copied().max().unwrap_or(0).max(self.slots).max(1);
+        let top = counts
+            .iter()
+            .copied()
+            .max()
+            .unwrap_or(0)
+            .max(self.slots)
+            .max(1);
         let style = self.style("timeline.sparkline");
         for (column, count) in (0..).zip(counts) {
             if count > 0 {

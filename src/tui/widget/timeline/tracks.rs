@@ -2,7 +2,9 @@
 //!
 //! Built from the organization when it changed; drawing only reads the part on screen.
 
-use crate::org::{Link, OpKind, Organization, Schedule, Status, Thread, ThreadEnd, ThreadId, WaitOn};
+use crate::org::{
+    Link, OpKind, Organization, Schedule, Status, Thread, ThreadEnd, ThreadId, WaitOn,
+};
 use std::collections::BTreeMap;
 
 /// What a thread does during a stretch.
@@ -137,7 +139,7 @@ impl Tracks {
         }
         let mut joined: BTreeMap<ThreadId, u64> = BTreeMap::new();
         for wait in schedule.lanes.values().flat_map(|lane| &lane.waits) {
-            if let WaitOn::Join(child) = wait.on {
+            if let (WaitOn::Join(child), Some(_)) = (wait.on, wait.by) {
                 joined.insert(child, wait.to);
             }
         }
@@ -216,18 +218,7 @@ impl Tracks {
                 Track {
                     id: thread.id,
                     stretches,
-                    flags: thread
-                        .waits
-                        .iter()
-                        .filter_map(|wait| match wait.on {
-                            WaitOn::Join(child) => Some(Flag {
-                                at: wait.from.us,
-                                child,
-                                join: true,
-                            }),
-                            WaitOn::Slot(_) => None,
-                        })
-                        .collect(),
+                    flags: lived_flags(organization, thread),
                     head: head(thread),
                     joined_at: joined.get(&thread.id).copied(),
                     slack: None,
@@ -240,8 +231,7 @@ impl Tracks {
         }
     }
 
-    /// Workers that decode at some point of each cell's time: the highest count within the cell would
-    /// need every token, so a worker counts in every cell it touches.
+    /// How many workers decode in each cell's time; one counts in every cell it touches.
     #[must_use]
     pub fn active_per_cell(&self, axis: &super::geometry::Axis) -> Vec<u32> {
         let mut change = vec![0_i64; usize::from(axis.width) + 1];
@@ -327,6 +317,29 @@ fn ideal_flags(thread: &Thread, decoding: impl Iterator<Item = (u64, u64)>) -> V
     flags
 }
 
+/// Forks where their workers began, Joins where they made the thread wait.
+fn lived_flags(organization: &Organization, thread: &Thread) -> Vec<Flag> {
+    let forks = thread.ops.iter().filter_map(|op| match op.kind {
+        OpKind::Fork { child, .. } => organization.thread(child).map(|c| Flag {
+            at: c.began.us,
+            child,
+            join: false,
+        }),
+        OpKind::Join { .. } => None,
+    });
+    let joins = thread.waits.iter().filter_map(|wait| match wait.on {
+        WaitOn::Join(child) => Some(Flag {
+            at: wait.from.us,
+            child,
+            join: true,
+        }),
+        WaitOn::Slot(_) => None,
+    });
+    let mut flags: Vec<Flag> = forks.chain(joins).collect();
+    flags.sort_by_key(|f| f.at);
+    flags
+}
+
 fn flag(at: u64, kind: OpKind) -> Flag {
     match kind {
         OpKind::Fork { child, .. } => Flag {
@@ -371,5 +384,196 @@ fn decode_with_pauses(from: u64, to: u64, organization: &Organization, out: &mut
             to,
             what: Doing::Decode,
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::geometry::{Axis, Window};
+    use super::*;
+    use crate::org::{
+        Author, Body, BranchId, Event, Role, Seat, Seq, Step, TextBytes, critical_path, slack,
+    };
+
+    fn tell(organization: &mut Organization, thread: ThreadId, step: u64, body: Body) {
+        organization.apply(&Event {
+            seq: Seq(0),
+            us: step * 1000,
+            step: Step(step),
+            branch: BranchId(0),
+            thread: Some(thread),
+            by: Author::Model,
+            cause: None,
+            body,
+        });
+    }
+
+    fn begins(organization: &mut Organization, thread: ThreadId, step: u64) {
+        let role = if thread.is_organizer() {
+            Role::Organizer
+        } else {
+            Role::Worker
+        };
+        let body = Body::Thread {
+            role,
+            seat: Seat::Model,
+            query: String::new(),
+            prompt: vec![],
+        };
+        tell(organization, thread, step, body);
+    }
+
+    fn decodes(organization: &mut Organization, thread: ThreadId, from: u64, to: u64) {
+        let n = usize::try_from(to - from).unwrap();
+        let body = Body::Tokens {
+            ids: vec![1; n],
+            bytes: TextBytes(vec![b'x'; n]),
+            lens: vec![1; n],
+            logprobs: vec![],
+            top: vec![],
+        };
+        tell(organization, thread, from + 1, body);
+    }
+
+    fn acts(organization: &mut Organization, action: crate::org::ActionKind, at: u64, step: u64) {
+        let body = Body::Action {
+            action,
+            span: (0, 0),
+            at,
+            child: ThreadId::worker(1),
+            text: String::new(),
+            anchor: None,
+        };
+        tell(organization, ThreadId::ORGANIZER, step, body);
+    }
+
+    /// Test vector 1 of the protocol: begin 18, the organizer waits from 33 to 43, `T` is 63.
+    fn vector_one() -> Organization {
+        use crate::org::ActionKind::{Fork, Join};
+        let mut o = Organization::new(2, 0.5);
+        let (root, one) = (ThreadId::ORGANIZER, ThreadId::worker(1).unwrap());
+        begins(&mut o, root, 0);
+        decodes(&mut o, root, 0, 18);
+        acts(&mut o, Fork, 18, 18);
+        begins(&mut o, one, 18);
+        decodes(&mut o, root, 18, 33);
+        acts(&mut o, Join, 33, 33);
+        tell(
+            &mut o,
+            root,
+            33,
+            Body::Wait {
+                on: WaitOn::Join(one),
+            },
+        );
+        decodes(&mut o, one, 18, 43);
+        tell(
+            &mut o,
+            one,
+            43,
+            Body::End {
+                end: ThreadEnd::Returned,
+            },
+        );
+        tell(&mut o, root, 43, Body::Resume);
+        decodes(&mut o, root, 43, 63);
+        tell(
+            &mut o,
+            root,
+            63,
+            Body::End {
+                end: ThreadEnd::Answered,
+            },
+        );
+        o
+    }
+
+    fn stretches(track: &Track) -> Vec<(u64, u64, Doing)> {
+        track
+            .stretches
+            .iter()
+            .map(|s| (s.from, s.to, s.what))
+            .collect()
+    }
+
+    fn ideal(o: &Organization) -> Tracks {
+        let schedule = o.schedule();
+        let path = critical_path(&schedule);
+        Tracks::ideal(
+            o,
+            &schedule,
+            &path,
+            &slack(&o.traces(), o.capacity, &schedule),
+        )
+    }
+
+    #[test]
+    fn the_critical_path_leaves_the_organizer_for_the_worker_it_waits_for() {
+        let tracks = ideal(&vector_one());
+        assert_eq!(tracks.length, 63);
+        assert_eq!(
+            stretches(&tracks.tracks[0]),
+            [
+                (0, 18, Doing::Critical),
+                (18, 33, Doing::Decode),
+                (33, 43, Doing::Wait),
+                (43, 63, Doing::Critical),
+            ]
+        );
+        assert_eq!(stretches(&tracks.tracks[1]), [(18, 43, Doing::Critical)]);
+        assert_eq!(tracks.tracks[1].slack, Some(0));
+        assert_eq!(tracks.tracks[1].joined_at, Some(43));
+    }
+
+    #[test]
+    fn flags_lie_where_the_tags_ended() {
+        let tracks = ideal(&vector_one());
+        let flags: Vec<(u64, bool)> = tracks.tracks[0]
+            .flags
+            .iter()
+            .map(|f| (f.at, f.join))
+            .collect();
+        assert_eq!(flags, [(18, false), (33, true)]);
+    }
+
+    #[test]
+    fn lived_time_shows_pauses_that_ideal_time_does_not_have() {
+        let mut o = vector_one();
+        let at = |step: u64| crate::org::Moment {
+            step: Step(step),
+            us: step * 1000,
+        };
+        o.pauses.push((at(5), Some(at(9))));
+        let lived = Tracks::lived(&o);
+        assert_eq!(lived.length, 63_000);
+        assert_eq!(
+            stretches(&lived.tracks[0])[..3],
+            [
+                (0, 5_000, Doing::Decode),
+                (5_000, 9_000, Doing::Paused),
+                (9_000, 33_000, Doing::Decode),
+            ]
+        );
+        assert_eq!(ideal(&o), ideal(&vector_one()));
+    }
+
+    #[test]
+    fn active_workers_are_counted_per_cell() {
+        let tracks = ideal(&vector_one());
+        let axis = Axis::new(Window::Fit, 63, false, 63);
+        let active = tracks.active_per_cell(&axis);
+        let busy: Vec<usize> = (0..63).filter(|i| active[*i] == 1).collect();
+        assert_eq!(busy, (18..43).collect::<Vec<_>>());
+        assert!(active.iter().all(|n| *n <= 1));
+    }
+
+    #[test]
+    fn a_point_in_time_finds_its_stretch() {
+        let tracks = ideal(&vector_one());
+        let organizer = &tracks.tracks[0];
+        assert_eq!(organizer.at(32).map(|s| s.what), Some(Doing::Decode));
+        assert_eq!(organizer.at(33).map(|s| s.what), Some(Doing::Wait));
+        assert_eq!(organizer.at(63), None);
+        assert_eq!(tracks.tracks[1].at(17), None);
     }
 }
