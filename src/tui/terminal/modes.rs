@@ -9,8 +9,8 @@ use crossterm::event::{
     PushKeyboardEnhancementFlags,
 };
 use crossterm::terminal::{
-    EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode,
-    enable_raw_mode,
+    Clear, ClearType, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen,
+    disable_raw_mode, enable_raw_mode,
 };
 use crossterm::{cursor, queue, style};
 use std::io::{self, Write as _};
@@ -55,6 +55,8 @@ fn switch_on(modes: Modes) -> io::Result<()> {
     queue!(
         out,
         EnterAlternateScreen,
+        // Not every terminal has one, or clears it.
+        Clear(ClearType::All),
         cursor::Hide,
         EnableBracketedPaste,
         EnableFocusChange

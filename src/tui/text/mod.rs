@@ -17,6 +17,7 @@ pub mod wrap;
 
 pub use cluster::{Glyphs, text_width};
 pub use highlight::start_highlighting;
+pub use paint::cover;
 pub use pane::{PaneState, TextPane};
 pub use sanitize::{Sanitizer, safe_line, safe_text};
 pub use style::TextStyles;

@@ -237,6 +237,26 @@ fn put(
     x + cells
 }
 
+/// Cells of the widest clusters that are looked for beside a cover.
+const WIDEST: u16 = 8;
+
+/// Empties `area` for something that lies on top (a popup). A wide character that would reach into it
+/// from the left is taken away whole: terminals cannot show half of one.
+pub fn cover(area: Rect, style: Style, buf: &mut Buffer) {
+    let area = area.intersection(buf.area);
+    for y in area.y..area.bottom() {
+        for x in area.x.saturating_sub(WIDEST).max(buf.area.x)..area.x {
+            if cluster_width(buf[(x, y)].symbol()) > usize::from(area.x - x) {
+                buf[(x, y)].set_symbol(" ");
+            }
+        }
+        for x in area.x..area.right() {
+            buf[(x, y)].reset();
+            buf[(x, y)].set_style(style);
+        }
+    }
+}
+
 /// The byte of `row` that is drawn at `column`, or its last character's.
 pub(super) fn offset_at(row: &str, column: usize) -> usize {
     let (mut at, mut x) = (0, 0);

@@ -3,7 +3,7 @@
 //! A pane follows the end of its text or is anchored to the byte at its top; an anchor never moves
 //! while text arrives or the size changes. Borders, titles and keys belong to the panels.
 
-use super::cluster::Glyphs;
+use super::cluster::{Glyphs, text_width};
 use super::highlight::Highlighter;
 use super::paint::{self, Look, Scene};
 use super::style::TextStyles;
@@ -127,6 +127,26 @@ impl PaneState {
         let text = transcript.shown().get(span.clone())?;
         let within = paint::offset_at(text, usize::from(column - self.text_area.x));
         Some(transcript.source_of(span.start + within))
+    }
+
+    /// The byte of the thread's text `lines` rows below `byte` (above, if negative) in about the same
+    /// column, as of the last layout: for moving a cursor.
+    #[must_use]
+    pub fn rows_from(&mut self, transcript: &Transcript, byte: u64, lines: isize) -> u64 {
+        let width = usize::from(self.text_area.width);
+        self.wrap.prepare(transcript, width);
+        let shown = transcript.shown_of(byte);
+        let from = self.wrap.place_of(transcript, shown);
+        let row = self.wrap.span(transcript, from);
+        let column = text_width(&transcript.shown()[row.start..shown]);
+        let to = if lines < 0 {
+            self.wrap.up(transcript, from, lines.unsigned_abs())
+        } else {
+            self.wrap.down(transcript, from, lines.unsigned_abs())
+        };
+        let row = self.wrap.span(transcript, to);
+        let within = paint::offset_at(&transcript.shown()[row.clone()], column);
+        transcript.source_of(row.start + within)
     }
 
     /// Brings the view up to date: serves what was asked for, then finds the rows in view. Drawing

@@ -59,7 +59,7 @@ impl Tokens {
     /// file) are shortened.
     pub(super) fn push(&mut self, byte: u64, bytes: u64, ids: &[u32], lens: &[u32]) {
         let mut at = byte;
-        let limit = byte + bytes;
+        let limit = byte.saturating_add(bytes);
         for (id, len) in ids.iter().zip(lens) {
             let len = u64::from(*len).min(limit - at) as u32;
             let token = self.ids.len();
@@ -123,16 +123,26 @@ impl Tokens {
 
     fn describe(&self, token: usize, start: u64) -> TokenRef {
         TokenRef {
-            index: self.before + token as u64,
+            index: self.before.saturating_add(token as u64),
             id: self.ids[token],
             span: start..start + self.len_of(token),
         }
     }
 
-    /// Ids and lengths of the tokens `[from, to)` counted from the first one here.
-    pub(super) fn slice(&self, from: usize, to: usize) -> (&[u32], Vec<u32>) {
-        let lens = (from..to).map(|t| self.len_of(t) as u32).collect();
-        (&self.ids[from..to], lens)
+    /// Ids and lengths of the tokens `[from, to)` counted from the first one here, as many as begin
+    /// within `bytes` bytes.
+    pub(super) fn slice(&self, from: usize, to: usize, bytes: usize) -> (&[u32], Vec<u32>) {
+        let mut left = bytes as u64;
+        let mut lens = Vec::new();
+        for token in from..to {
+            if left == 0 {
+                break;
+            }
+            let len = self.len_of(token);
+            lens.push(u32::try_from(len).unwrap_or(u32::MAX));
+            left = left.saturating_sub(len);
+        }
+        (&self.ids[from..from + lens.len()], lens)
     }
 }
 

@@ -154,8 +154,8 @@ impl Transcript {
         let kind = match piece {
             Piece::Decoded { ids, lens } => {
                 self.mark_origin(at, author, PieceKind::Decoded);
-                self.tokens
-                    .push(self.base + at as u64, bytes.len() as u64, ids, lens);
+                let byte = self.base.saturating_add(at as u64);
+                self.tokens.push(byte, bytes.len() as u64, ids, lens);
                 PieceKind::Decoded
             }
             Piece::Spliced(kind) => {
@@ -185,29 +185,54 @@ impl Transcript {
     /// Puts `older` before this text; it must reach exactly up to where this one begins, else nothing
     /// happens and `false` is returned.
     pub fn prepend(&mut self, older: Self) -> bool {
-        if older.end() != self.base
-            || older.tokens.before() + older.tokens.len() as u64 != self.tokens.before()
-        {
+        let older_tokens = older
+            .tokens
+            .before()
+            .saturating_add(older.tokens.len() as u64);
+        if older.end() != self.base || older_tokens != self.tokens.before() {
             return false;
         }
         let newer = std::mem::replace(self, older);
         self.revision = next_revision();
-        let span_ends = newer
+        self.push_again(&newer, newer.raw.len());
+        true
+    }
+
+    /// Forgets everything from byte `byte` of the thread's text on (an earlier moment, another branch).
+    pub fn truncate(&mut self, byte: u64) {
+        let keep = self.index_of(byte);
+        if keep == self.raw.len() {
+            return;
+        }
+        let inside = match self.base {
+            0 => Inside::Nothing,
+            _ => Inside::Unknown,
+        };
+        let fresh = Self::begin(self.base, self.tokens.before(), inside);
+        let old = std::mem::replace(self, fresh);
+        self.push_again(&old, keep);
+    }
+
+    /// Pushes the first `len` bytes of `other` as they came there; a token that is cut is shortened.
+    fn push_again(&mut self, other: &Self, len: usize) {
+        let ends = other
             .spans
             .iter()
             .skip(1)
             .map(|s| (s.source, s.tokens))
-            .chain([(newer.raw.len(), newer.tokens.len())]);
-        for (span, (end, tokens)) in newer.spans.iter().zip(span_ends) {
-            let bytes = &newer.raw[span.source..end];
-            let (ids, lens) = newer.tokens.slice(span.tokens, tokens);
+            .chain([(other.raw.len(), other.tokens.len())]);
+        for (span, (end, tokens)) in other.spans.iter().zip(ends) {
+            if span.source >= len {
+                break;
+            }
+            let bytes = &other.raw[span.source..end.min(len)];
+            let (ids, lens) = other.tokens.slice(span.tokens, tokens, bytes.len());
             let piece = match span.origin.kind {
                 PieceKind::Decoded => Piece::Decoded { ids, lens: &lens },
                 PieceKind::Spliced(kind) => Piece::Spliced(kind),
             };
             self.push(bytes, &span.origin.author, piece);
         }
-        true
     }
 
     fn mark_origin(&mut self, source: usize, author: &Author, kind: PieceKind) {
@@ -395,7 +420,7 @@ impl Transcript {
     /// Bytes of the thread's text up to the last one here.
     #[must_use]
     pub fn end(&self) -> u64 {
-        self.base + self.raw.len() as u64
+        self.base.saturating_add(self.raw.len() as u64)
     }
 
     /// Own tokens of the thread before the first one here.
@@ -617,7 +642,7 @@ impl Transcript {
             return from..from;
         };
         let (byte, len) = self.unit_at(last);
-        from..byte + len
+        from..byte.saturating_add(len)
     }
 
     /// The first byte and the length of what is shown at `shown`: one byte of plain text, or whatever
@@ -629,7 +654,7 @@ impl Transcript {
         };
         let steps = (shown - r.shown) / usize::from(r.shown_step).max(1);
         let source = r.source + steps * usize::from(r.source_step);
-        let byte = self.base + source.min(self.raw.len()) as u64;
+        let byte = self.base.saturating_add(source.min(self.raw.len()) as u64);
         (byte, u64::from(r.source_step))
     }
 }

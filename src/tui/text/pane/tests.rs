@@ -275,6 +275,35 @@ fn a_click_finds_its_byte() {
 }
 
 #[test]
+fn a_cursor_moves_by_rows_in_its_column() {
+    let mut t = Transcript::new();
+    push(&mut t, "abcd\n北京\nx\nabcd");
+    let mut state = PaneState::new();
+    draw(&t, &mut state, 20, 4);
+    let mut from = |byte, lines| state.rows_from(&t, byte, lines);
+    assert_eq!(from(2, 1), 8, "the second wide character");
+    assert_eq!(from(3, 1), 8);
+    assert_eq!(from(8, 2), 16);
+    assert_eq!(from(16, -3), 2);
+    assert_eq!(from(3, 2), 13, "a short row: its end");
+    assert_eq!(from(0, 100), 14);
+    assert_eq!(from(14, -100), 0);
+}
+
+#[test]
+fn a_cover_leaves_no_half_of_a_wide_character() {
+    let mut t = Transcript::new();
+    push(&mut t, "北京上海");
+    let styles = styles();
+    let mut buf = draw_with(TextPane::new(&t, &styles), &mut PaneState::new(), 12, 1);
+    let area = Rect::new(4, 0, 3, 1);
+    super::super::cover(area, Style::default(), &mut buf);
+    assert_eq!(text_of(&buf), [" 北    海"]);
+    super::super::cover(Rect::new(11, 0, 50, 50), Style::default(), &mut buf);
+    super::super::cover(Rect::new(50, 50, 1, 1), Style::default(), &mut buf);
+}
+
+#[test]
 fn wide_characters_never_reach_over_the_edge() {
     let rows = [
         "ascii only 123",

@@ -143,6 +143,55 @@ fn prepending_gives_the_text_from_the_beginning() {
 }
 
 #[test]
+fn truncating_gives_the_text_as_it_was() {
+    let pieces: [&[u8]; 3] = [
+        b"one <FORK-1>t",
+        b"wo</FORK-1> \xf0\x9f",
+        b"\xa7\xa0 <JOIN-1>",
+    ];
+    for keep in 0..=3 {
+        let mut then = Transcript::starting_at(0, 5);
+        let mut now = Transcript::starting_at(0, 5);
+        for (n, piece) in pieces.iter().enumerate() {
+            decoded(&mut now, piece);
+            if n < keep {
+                decoded(&mut then, piece);
+            }
+        }
+        now.push(
+            b"r</JOIN-1>",
+            &Author::System,
+            Piece::Spliced(SpliceKind::Result),
+        );
+        now.truncate(then.end());
+        assert_eq!(essence(&now), essence(&then));
+        assert_eq!(now.bytes(), then.bytes());
+        for byte in 0..then.end() {
+            assert_eq!(now.token_at(byte), then.token_at(byte));
+        }
+        decoded(&mut now, b"<ANSWER>");
+        decoded(&mut then, b"<ANSWER>");
+        assert_eq!(essence(&now), essence(&then));
+        assert_eq!(now.token_at(now.end() - 1), then.token_at(then.end() - 1));
+    }
+}
+
+#[test]
+fn absurd_offsets_of_a_damaged_file_are_survived() {
+    let mut t = Transcript::starting_at(u64::MAX - 2, u64::MAX);
+    decoded(&mut t, b"some text\n");
+    assert_eq!(t.shown(), "some text\n");
+    assert_eq!(t.token_at(0), None);
+    let _ = (
+        t.token_at(u64::MAX),
+        t.logical_text(),
+        t.origin_at(u64::MAX),
+    );
+    t.truncate(0);
+    assert!(t.is_empty());
+}
+
+#[test]
 fn bytes_and_what_shows_them_find_each_other() {
     let t = of(&["a\u{1b}\t<FORK-1>\u{202e}é🧠".as_bytes(), b"\xffz<JO"]);
     assert_eq!(t.shown(), "a␛    ⟨FORK 1⟩⟨U+202E⟩é🧠\u{fffd}z<JO");
