@@ -356,7 +356,7 @@ mod tests {
     proptest! {
         #[test]
         fn parts_never_overlap_and_never_leave_the_screen(
-            width in 0_u16..700, height in 0_u16..200, n in 0_u16..80, free in 0_usize..9, choice in 0..4,
+            width in 0_u16..700, height in 0_u16..200, n in 0_u16..80, free in 0_usize..9, choice in 0_usize..4,
             banner in any::<bool>(), zoom in any::<bool>()
         ) {
             let threads = ids(n);

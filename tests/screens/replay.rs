@@ -54,7 +54,9 @@ impl Recording {
     }
 
     fn text_of(&self, index: u16) -> String {
-        self.screen.model.threads[&worker(index)].text.logical_text()
+        self.screen.model.threads[&worker(index)]
+            .text
+            .logical_text()
     }
 }
 
@@ -70,9 +72,18 @@ fn the_end_shows_what_the_live_screen_showed() {
             live.model.threads[&id].text.logical_text()
         );
     }
-    assert_eq!(recording.screen.model.ideal.metrics, live.model.ideal.metrics);
+    assert_eq!(
+        recording.screen.model.ideal.metrics,
+        live.model.ideal.metrics
+    );
     // The panes and the timeline are the same; the header and the footer say REPLAY.
-    let body = |text: String| text.lines().skip(1).take(28).map(str::to_owned).collect::<Vec<_>>();
+    let body = |text: String| {
+        text.lines()
+            .skip(1)
+            .take(28)
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
     assert_eq!(body(recording.screen.text()), body(live.text()));
 }
 
@@ -91,7 +102,11 @@ fn back_and_on_by_steps_is_where_one_was() {
     // A held recording has no mark for more to come.
     let panes = |t: &str| {
         let t = t.replace('▌', " ");
-        t.lines().skip(1).take(20).map(str::to_owned).collect::<Vec<_>>()
+        t.lines()
+            .skip(1)
+            .take(20)
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
     };
     assert_eq!(panes(&recording.screen.text()), panes(&before));
 }
@@ -115,7 +130,10 @@ fn a_recording_plays_at_its_speed_and_stops_at_its_end() {
     let mut recording = Recording::of(&story);
     let begin = Instant::now();
     let tick = |recording: &mut Recording, ms: u64| {
-        let inputs = recording.replay.tick(begin + Duration::from_millis(ms)).unwrap();
+        let inputs = recording
+            .replay
+            .tick(begin + Duration::from_millis(ms))
+            .unwrap();
         recording.serve(inputs);
         recording.screen.model.organization.now.step.0
     };
@@ -139,7 +157,10 @@ fn time_in_which_nothing_happened_is_cut() {
     let mut recording = Recording::of(&story);
     let begin = Instant::now();
     for ms in (0..4000).step_by(50) {
-        let inputs = recording.replay.tick(begin + Duration::from_millis(ms)).unwrap();
+        let inputs = recording
+            .replay
+            .tick(begin + Duration::from_millis(ms))
+            .unwrap();
         recording.serve(inputs);
     }
     assert_eq!(recording.screen.model.organization.now.step.0, 55);
@@ -153,7 +174,10 @@ fn scrolling_up_reads_older_text_until_the_beginning() {
     let whole: usize = 6000 * line.len();
     let mut recording = Recording::of(&story);
     recording.control(Effect::Seek(Place::End));
-    assert!(recording.text_of(1).len() < whole / 2, "a seek reads only the end");
+    assert!(
+        recording.text_of(1).len() < whole / 2,
+        "a seek reads only the end"
+    );
     recording.screen.keys("1");
     for _ in 0..50 {
         let effects = recording.screen.keys("g");
@@ -162,7 +186,10 @@ fn scrolling_up_reads_older_text_until_the_beginning() {
             recording.control(effect);
         }
     }
-    assert!(recording.text_of(1).len() > whole, "all of it, and the beginning");
+    assert!(
+        recording.text_of(1).len() > whole,
+        "all of it, and the beginning"
+    );
     assert!(recording.text_of(1).starts_with("10+6=16"));
 }
 

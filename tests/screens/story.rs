@@ -132,6 +132,12 @@ impl Story {
         }
     }
 
+    /// Time passes by `steps` steps.
+    pub fn pass(&mut self, steps: u64) {
+        self.step += steps;
+        self.us += steps * STEP_US;
+    }
+
     /// `steps` steps in which these threads decode their words over and over.
     pub fn steps(&mut self, steps: usize, threads: &[(ThreadId, &[&str])]) {
         for i in 0..steps {

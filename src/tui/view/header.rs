@@ -31,10 +31,10 @@ pub fn draw(model: &Model, area: Rect, buffer: &mut Buffer) {
     buffer.set_style(area, look.ground("ui.header"));
     let width = usize::from(area.width);
     let name = " orgtop ";
-    let query = model.header.as_ref().map_or_else(
-        || look.safe(&model.loading),
-        |h| look.safe(&h.query),
-    );
+    let query = model
+        .header
+        .as_ref()
+        .map_or_else(|| look.safe(&model.loading), |h| look.safe(&h.query));
     let mut parts = parts(model);
     let gap = 2;
     let total = |parts: &[Part]| -> usize { parts.iter().map(|p| p.width() + gap).sum() };
