@@ -224,6 +224,12 @@ impl Transcript {
         self.base.saturating_add(self.raw.len() as u64)
     }
 
+    /// Own tokens of the thread before the first one here.
+    #[must_use]
+    pub fn tokens_before(&self) -> u64 {
+        self.tokens.before()
+    }
+
     /// Bytes held here.
     #[must_use]
     pub fn byte_len(&self) -> usize {

@@ -1,0 +1,528 @@
+//! What is on the screen, as data.
+//!
+//! Everything about the organization is folded from events here ([`Model::apply`]); everything about
+//! the person's view (focus, layout, popups) is changed by [`super::update`]. The views only read,
+//! except that panes remember how they wrapped their text. No I/O, no clock: `now` comes with each
+//! input.
+
+use super::action::Context;
+use super::ideal::Ideal;
+use super::keymap::Keymap;
+use super::layout::{self, Choice, Screen, Wanted};
+use super::look::Look;
+use super::popup::{Draft, Popup};
+use super::rate::Rate;
+use super::sign::status_words;
+use super::text::Transcript;
+use super::thread_view::ThreadView;
+use super::widget::timeline::geometry::{Axis, Window};
+use crate::live::{Phase, Report};
+use crate::org::{Body, Command, Event, Organization, Outcome, RunEnd, Status, ThreadId};
+use crate::record::Header;
+use ratatui::layout::Rect;
+use regex::Regex;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// Merged events in one take from which the screen says that it lags.
+const LAG: usize = 2000;
+
+/// A running session without any event for this long is shown as frozen.
+pub const FROZEN_AFTER: Duration = Duration::from_secs(5);
+
+/// How long a notice stays.
+pub const NOTICE_FOR: Duration = Duration::from_secs(4);
+
+/// What feeds the screen.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Feed {
+    /// A session that is being decoded.
+    Live,
+    /// A recorded one.
+    Replay(Playback),
+}
+
+/// Where a recording stands.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Playback {
+    /// Whether it moves by itself.
+    pub playing: bool,
+    /// Times the recorded speed.
+    pub speed: f32,
+    /// Whether it begins again at the end.
+    pub looping: bool,
+    /// Microseconds from the beginning.
+    pub position: u64,
+    /// Microseconds in all.
+    pub length: u64,
+}
+
+/// The state of the run, as the header names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RunState {
+    /// The model is being loaded.
+    Loading,
+    /// Decoding.
+    Live,
+    /// Asked to pause, not there yet.
+    Pausing,
+    /// Held.
+    Paused,
+    /// Decoding, but nothing has come for a while.
+    Frozen,
+    /// Decoding faster than the screen takes it in.
+    Lagging,
+    /// A recording moves or is held.
+    Replay,
+    /// Over.
+    Over(RunEnd),
+    /// It broke down.
+    Failed,
+}
+
+/// The line above the panes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Banner {
+    /// The session broke down.
+    Failure(String),
+    /// Something to know, such as a full disk.
+    Warning(String),
+    /// What the organizer answered.
+    Answer(String),
+}
+
+/// What has the focus.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Focus {
+    /// The selected thread's pane or row.
+    Pane,
+    /// The timeline.
+    Timeline,
+}
+
+/// How far leaving has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Leaving {
+    /// Nobody wants to.
+    No,
+    /// Ctrl-C on a paused run: once more quits.
+    Warned,
+    /// The session was asked to stop and is being saved.
+    Saving,
+}
+
+/// How the lanes are shown.
+#[derive(Debug, Clone, Default)]
+pub struct TimelineView {
+    /// Which part of time.
+    pub window: Window,
+    /// Where the cursor stands, once it was moved.
+    pub cursor: Option<u64>,
+    /// Lived milliseconds instead of ideal steps.
+    pub lived: bool,
+    /// Critical path not set apart.
+    pub plain: bool,
+    /// First worker lane shown.
+    pub scroll: usize,
+}
+
+/// The current search.
+#[derive(Debug, Clone)]
+pub struct Search {
+    /// As typed.
+    pub text: String,
+    /// Compiled.
+    pub pattern: Regex,
+    /// The match that is marked: whose, and where in its text.
+    pub current: Option<(ThreadId, std::ops::Range<u64>)>,
+}
+
+/// A short message for the person.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Notice {
+    /// What.
+    pub text: String,
+    /// Since when.
+    pub since: Duration,
+}
+
+/// Everything on screen.
+pub struct Model {
+    /// Colours and characters.
+    pub look: Look,
+    /// Keys.
+    pub keymap: Keymap,
+    /// What feeds it.
+    pub feed: Feed,
+    /// The organization as folded so far.
+    pub organization: Organization,
+    /// The session's header, once known.
+    pub header: Option<Box<Header>>,
+    /// What the session says besides events.
+    pub report: Report,
+    /// What the loading screen names.
+    pub loading: String,
+    /// Text and history per thread.
+    pub threads: BTreeMap<ThreadId, ThreadView>,
+    /// What is derived from the organization.
+    pub ideal: Ideal,
+    /// Recent speed.
+    pub rate: Rate,
+    /// Which thread is selected.
+    pub selected: ThreadId,
+    /// Pane or timeline.
+    pub focus: Focus,
+    /// Layout asked for.
+    pub choice: Choice,
+    /// The selected pane alone.
+    pub zoomed: bool,
+    /// First row of the rows layout.
+    pub first_row: usize,
+    /// Only threads that match.
+    pub filter: String,
+    /// What was searched for last.
+    pub search: Option<Search>,
+    /// How the lanes are shown.
+    pub timeline: TimelineView,
+    /// What lies over the panes, topmost last.
+    pub popups: Vec<Popup>,
+    /// The sub-query being written; kept when the composer closes.
+    pub draft: Draft,
+    /// A short message.
+    pub notice: Option<Notice>,
+    /// Tokens a second and thread; 0: no limit.
+    pub speed_limit: u32,
+    /// How far leaving has come.
+    pub leaving: Leaving,
+    /// Time since the screen opened.
+    pub now: Duration,
+    /// When the last event came.
+    pub last_event: Duration,
+    /// Events merged away in the last take.
+    pub merged: usize,
+    /// A pause was asked for and has not come yet.
+    pub pause_asked: bool,
+    /// Whether the mouse belongs to the screen.
+    pub mouse: bool,
+    /// Size of the screen.
+    pub size: (u16, u16),
+}
+
+impl Model {
+    /// A screen to which nothing has come yet.
+    #[must_use]
+    pub fn new(look: Look, keymap: Keymap, feed: Feed, loading: String) -> Self {
+        Self {
+            look,
+            keymap,
+            feed,
+            organization: Organization::default(),
+            header: None,
+            report: Report::default(),
+            loading,
+            threads: BTreeMap::new(),
+            ideal: Ideal::default(),
+            rate: Rate::default(),
+            selected: ThreadId::ORGANIZER,
+            focus: Focus::Pane,
+            choice: Choice::default(),
+            zoomed: false,
+            first_row: 0,
+            filter: String::new(),
+            search: None,
+            timeline: TimelineView::default(),
+            popups: Vec::new(),
+            draft: Draft::default(),
+            notice: None,
+            speed_limit: 0,
+            leaving: Leaving::No,
+            now: Duration::ZERO,
+            last_event: Duration::ZERO,
+            merged: 0,
+            pause_asked: false,
+            mouse: true,
+            size: (80, 24),
+        }
+    }
+
+    /// Takes in the header: the organization begins.
+    pub fn begin(&mut self, header: Box<Header>) {
+        if self.organization.next_seq.0 == 0 {
+            self.organization = Organization::new(header.capacity, header.tau);
+        }
+        self.header = Some(header);
+    }
+
+    /// Forgets what was folded, to begin again from another place of a recording.
+    pub fn restart(&mut self, organization: Organization, texts: BTreeMap<ThreadId, Transcript>) {
+        self.organization = organization;
+        let mut texts = texts;
+        self.threads = self
+            .organization
+            .threads()
+            .map(|t| {
+                let text = texts.remove(&t.id).unwrap_or_default();
+                (t.id, ThreadView::with_text(text, t.tokens))
+            })
+            .collect();
+        self.ideal.forget();
+        self.rate = Rate::default();
+        if let Some(search) = &mut self.search {
+            search.current = None;
+        }
+    }
+
+    /// Folds one event.
+    pub fn apply(&mut self, event: &Event) {
+        self.last_event = self.now;
+        if let (Body::Thread { prompt, .. }, Some(id)) = (&event.body, event.thread) {
+            self.threads.insert(id, ThreadView::new(prompt.clone()));
+        }
+        self.organization.apply(event);
+        if let Some(view) = event.thread.and_then(|id| self.threads.get_mut(&id)) {
+            view.apply(event);
+        }
+        match &event.body {
+            Body::Tokens { ids, .. } => self.rate.add(event.us, ids.len() as u64),
+            Body::Effect { outcome } => self.tell_outcome(event, outcome),
+            Body::Error { message, .. } => {
+                let who = event.thread.unwrap_or(ThreadId::ORGANIZER);
+                self.say(format!("{who}: {message}"));
+            }
+            _ => {}
+        }
+    }
+
+    /// Says what became of a command where the screen does not show it by itself.
+    fn tell_outcome(&mut self, event: &Event, outcome: &Outcome) {
+        let command = self
+            .organization
+            .commands
+            .iter()
+            .rev()
+            .find(|c| Some(c.seq) == event.cause)
+            .map(|c| c.command.clone());
+        let Some(command) = command else {
+            return;
+        };
+        if matches!(command, Command::Pause { thread: None }) {
+            self.pause_asked = false;
+        }
+        match outcome {
+            Outcome::Refused { why } => self.say(format!("{}: refused: {why}", command.name())),
+            Outcome::Queued { why } => self.say(format!("{}: queued: {why}", command.name())),
+            Outcome::Done => {
+                if let Command::Mark { name } = command {
+                    self.say(format!("marked: {name}"));
+                }
+            }
+        }
+    }
+
+    /// Shows a short message.
+    pub fn say(&mut self, text: impl Into<String>) {
+        self.notice = Some(Notice {
+            text: text.into(),
+            since: self.now,
+        });
+    }
+
+    /// Whether the run can still be steered.
+    #[must_use]
+    pub fn steerable(&self) -> bool {
+        self.feed == Feed::Live
+            && self.report.phase == Phase::Running
+            && self.organization.end.is_none()
+    }
+
+    /// Whether quitting would cut a run short.
+    #[must_use]
+    pub fn running(&self) -> bool {
+        self.feed == Feed::Live
+            && match self.report.phase {
+                Phase::Running => self.organization.end.is_none(),
+                Phase::Loading | Phase::Over | Phase::Failed(_) => false,
+            }
+    }
+
+    /// The state of the run, as the header names it.
+    #[must_use]
+    pub fn run_state(&self) -> RunState {
+        if matches!(self.feed, Feed::Replay(_)) {
+            return RunState::Replay;
+        }
+        match (&self.report.phase, self.organization.end) {
+            (Phase::Failed(_), _) => RunState::Failed,
+            (_, Some(end)) => RunState::Over(end),
+            (Phase::Loading, _) => RunState::Loading,
+            (Phase::Over, None) => RunState::Over(RunEnd::Interrupted),
+            _ if self.organization.paused => RunState::Paused,
+            _ if self.pause_asked => RunState::Pausing,
+            _ if self.frozen() => RunState::Frozen,
+            _ if self.merged >= LAG => RunState::Lagging,
+            _ => RunState::Live,
+        }
+    }
+
+    fn frozen(&self) -> bool {
+        let decoding = self
+            .organization
+            .threads()
+            .any(|t| t.status == Status::Running && !t.paused);
+        decoding
+            && self.speed_limit == 0
+            && self.now.saturating_sub(self.last_event) >= FROZEN_AFTER
+    }
+
+    /// When the screen changes by itself next, without input or events.
+    #[must_use]
+    pub fn next_change(&self) -> Option<Duration> {
+        let notice = self.notice.as_ref().map(|n| n.since + NOTICE_FOR);
+        let frozen = match self.run_state() {
+            RunState::Live if self.speed_limit == 0 => Some(self.last_event + FROZEN_AFTER),
+            // The header counts the seconds.
+            RunState::Frozen => Some(Duration::from_secs(self.now.as_secs() + 1)),
+            _ => None,
+        };
+        [notice, frozen]
+            .into_iter()
+            .flatten()
+            .filter(|at| *at > self.now)
+            .min()
+    }
+
+    /// Contexts in which a key is looked up, innermost first.
+    #[must_use]
+    pub fn contexts(&self) -> Vec<Context> {
+        let feed = match self.feed {
+            Feed::Live => Context::Live,
+            Feed::Replay(_) => Context::Replay,
+        };
+        match self.popups.last() {
+            Some(Popup::Stop) => vec![Context::Stop],
+            Some(Popup::Inspector { .. } | Popup::WhatIf { .. }) => {
+                vec![Context::Panel, feed, Context::Any]
+            }
+            Some(Popup::Help { .. }) => vec![Context::Panel],
+            Some(_) => Vec::new(),
+            None => self.contexts_below_popups(),
+        }
+    }
+
+    /// Contexts that hold when nothing lies over the panes.
+    #[must_use]
+    pub fn contexts_below_popups(&self) -> Vec<Context> {
+        let feed = match self.feed {
+            Feed::Live => Context::Live,
+            Feed::Replay(_) => Context::Replay,
+        };
+        let focus = match self.focus {
+            Focus::Pane => Context::Panes,
+            Focus::Timeline => Context::Timeline,
+        };
+        vec![focus, feed, Context::Any]
+    }
+
+    /// Threads that are shown, in path order: the organizer, and whoever matches the filter.
+    #[must_use]
+    pub fn shown(&self) -> Vec<ThreadId> {
+        let wanted = self.filter.to_lowercase();
+        self.organization
+            .threads()
+            .filter(|thread| {
+                wanted.is_empty()
+                    || thread.id.is_organizer()
+                    || thread.id.to_string() == wanted
+                    || status_words(thread).contains(&wanted)
+                    || thread.query.to_lowercase().contains(&wanted)
+                    || self.threads.get(&thread.id).is_some_and(|view| {
+                        view.text.last_words(200).to_lowercase().contains(&wanted)
+                    })
+            })
+            .map(|thread| thread.id)
+            .collect()
+    }
+
+    /// Where everything goes.
+    #[must_use]
+    pub fn screen(&self) -> Screen {
+        let threads = self.shown();
+        layout::screen(
+            Rect::new(0, 0, self.size.0, self.size.1),
+            &Wanted {
+                threads: &threads,
+                lanes: threads.len(),
+                free: if self.organization.end.is_some() || !self.filter.is_empty() {
+                    0
+                } else {
+                    // A worker that has ended keeps its pane: panes do not move when one ends.
+                    let workers = self.organization.threads().len().saturating_sub(1);
+                    (self.organization.capacity as usize)
+                        .saturating_sub(1)
+                        .saturating_sub(workers)
+                },
+                choice: self.choice,
+                zoomed: self.zoomed.then_some(self.selected),
+                banner: self.banner().is_some(),
+            },
+        )
+    }
+
+    /// What stands above the panes: a failure, a warning, or the answer.
+    #[must_use]
+    pub fn banner(&self) -> Option<Banner> {
+        if let Phase::Failed(why) = &self.report.phase {
+            return Some(Banner::Failure(why.clone()));
+        }
+        if let Some(warning) = &self.report.banner {
+            return Some(Banner::Warning(warning.clone()));
+        }
+        let answer = self.organization.answer.as_ref()?;
+        Some(Banner::Answer(answer.trim().to_owned()))
+    }
+
+    /// Cells for names, left of the bars of the timeline.
+    #[must_use]
+    pub fn timeline_names(&self) -> u16 {
+        let longest = self
+            .organization
+            .threads()
+            .map(|t| t.id.to_string().len())
+            .max()
+            .unwrap_or(0)
+            .clamp(9, 14);
+        u16::try_from(longest).unwrap_or(14) + 3
+    }
+
+    /// The axis of the timeline, whose frame is `area`.
+    #[must_use]
+    pub fn axis(&self, area: Rect) -> Axis {
+        let width = area
+            .width
+            .saturating_sub(2)
+            .saturating_sub(self.timeline_names());
+        let growing = self.organization.end.is_none();
+        Axis::new(
+            self.timeline.window,
+            self.ideal.tracks.length,
+            growing,
+            width,
+        )
+    }
+
+    /// Brings everything derived up to date and keeps the selection on a thread that is there.
+    pub fn refresh(&mut self) {
+        if self.organization.thread(self.selected).is_none() {
+            self.selected = ThreadId::ORGANIZER;
+        }
+        self.ideal
+            .refresh(&self.organization, self.timeline.lived, self.selected);
+        if self
+            .notice
+            .as_ref()
+            .is_some_and(|n| self.now.saturating_sub(n.since) >= NOTICE_FOR)
+        {
+            self.notice = None;
+        }
+    }
+}

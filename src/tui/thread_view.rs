@@ -1,0 +1,93 @@
+//! What the screen keeps of one thread besides the organization's own record of it.
+
+use super::rate::History;
+use super::text::{PaneState, Piece, Transcript};
+use crate::org::{Body, Event};
+
+/// Text, pane, speed and probabilities of one thread.
+#[derive(Default)]
+pub struct ThreadView {
+    /// Its prompt's token ids.
+    pub prompt: Vec<u32>,
+    /// Its text.
+    pub text: Transcript,
+    /// How its pane is scrolled and wrapped.
+    pub pane: PaneState,
+    /// How fast it decoded lately.
+    pub history: History,
+    /// Own tokens before the first of `logprobs`.
+    pub first_logprob: u64,
+    /// Natural log probability per own token; empty where the engine gives none.
+    pub logprobs: Vec<f32>,
+    /// Alternatives per own token, best first; empty where the engine gives none.
+    pub alternatives: Vec<Vec<(u32, f32)>>,
+    tokens: u64,
+}
+
+impl ThreadView {
+    /// A thread that begins.
+    #[must_use]
+    pub fn new(prompt: Vec<u32>) -> Self {
+        Self {
+            prompt,
+            ..Self::default()
+        }
+    }
+
+    /// A thread of which `tokens` tokens and some text come from a recording.
+    #[must_use]
+    pub fn with_text(text: Transcript, tokens: u64) -> Self {
+        Self {
+            text,
+            tokens,
+            ..Self::default()
+        }
+    }
+
+    /// Folds one event of this thread.
+    pub fn apply(&mut self, event: &Event) {
+        match &event.body {
+            Body::Tokens {
+                ids,
+                bytes,
+                lens,
+                logprobs,
+                top,
+            } => {
+                self.text
+                    .push(&bytes.0, &event.by, Piece::Decoded { ids, lens });
+                self.history.add(event.us, ids.len() as u64);
+                self.keep(ids.len(), logprobs, top);
+            }
+            Body::Splice { splice, bytes, .. } => {
+                self.text.push(&bytes.0, &event.by, Piece::Spliced(*splice));
+            }
+            Body::End { .. } => self.text.finish(),
+            _ => {}
+        }
+    }
+
+    fn keep(&mut self, count: usize, logprobs: &[f32], top: &[Vec<(u32, f32)>]) {
+        if self.logprobs.is_empty() && !logprobs.is_empty() {
+            self.first_logprob = self.tokens;
+        }
+        if !logprobs.is_empty() || !self.logprobs.is_empty() {
+            let known = logprobs.iter().copied().map(Some);
+            let padded = known.chain(std::iter::repeat(None)).take(count);
+            self.logprobs.extend(padded.map(|p| p.unwrap_or(f32::NAN)));
+            let known = top.iter().cloned();
+            self.alternatives
+                .extend(known.chain(std::iter::repeat(Vec::new())).take(count));
+        }
+        self.tokens += count as u64;
+    }
+
+    /// Log probability and alternatives of own token `index`, where known.
+    #[must_use]
+    pub fn chances(&self, index: u64) -> Option<(f32, &[(u32, f32)])> {
+        let i = usize::try_from(index.checked_sub(self.first_logprob)?).ok()?;
+        let logprob = *self.logprobs.get(i)?;
+        let alternatives = self.alternatives.get(i).map_or(&[][..], Vec::as_slice);
+        (!logprob.is_nan()).then_some((logprob, alternatives))
+    }
+}

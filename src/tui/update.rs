@@ -1,0 +1,247 @@
+//! Inputs to changes: `update(model, input)` changes the model and says what else is to be done.
+//!
+//! Pure: no I/O, no clock. What a key means is looked up in the keymap; [`act`] holds what each action
+//! does, [`popups`] the keys of text fields and menus, [`mouse`] the mouse.
+
+mod act;
+mod mouse;
+mod popups;
+mod select;
+
+pub use popups::callable;
+
+use super::keymap::Key;
+use super::model::{Leaving, Model, Playback};
+use super::text::Transcript;
+use crate::live::{Batch, Phase};
+use crate::org::{Command, Event, Organization, ThreadId};
+use crate::record::Header;
+use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseEvent};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// Something that happened to the screen.
+pub enum Input {
+    /// A key.
+    Key(KeyEvent),
+    /// Pasted text: never commands.
+    Paste(String),
+    /// The mouse.
+    Mouse(MouseEvent),
+    /// A new size.
+    Resize(u16, u16),
+    /// What a running session posted.
+    Batch(Batch),
+    /// Events of a recording, in order.
+    Events(Vec<Event>),
+    /// A recording goes on from another place.
+    Jump(Box<Organization>, BTreeMap<ThreadId, Transcript>),
+    /// What session a recording holds.
+    Header(Box<Header>),
+    /// Older text of a thread, to go before what is there.
+    Older(ThreadId, Transcript),
+    /// Something to know about a recording.
+    Warning(String),
+    /// Where a recording stands.
+    Playback(Playback),
+    /// The system asks the program to end (SIGTERM, SIGHUP).
+    Terminate,
+    /// Time passed.
+    Tick,
+}
+
+/// Where to go in a recording.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Place {
+    /// One step back (negative) or on.
+    Step(i32),
+    /// The event before (negative) or the next: an action, an end, an error, a command or a mark.
+    Event(i32),
+    /// This many hundredths of the session, 0 to 100.
+    Percent(f64),
+    /// The beginning.
+    Start,
+    /// The end.
+    End,
+}
+
+/// What is to be done outside of the model.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Effect {
+    /// Ask the session.
+    Send(Command),
+    /// Move a recording.
+    Seek(Place),
+    /// Play or hold a recording.
+    Play(bool),
+    /// Play faster or slower.
+    Speed(f32),
+    /// Begin again at the end, or not.
+    Loop(bool),
+    /// Read older text of a thread.
+    Older(ThreadId),
+    /// Put text into the clipboard.
+    Copy(String),
+    /// Show text in the pager.
+    Pager(String),
+    /// Give the mouse to the screen (`true`) or to the terminal.
+    Mouse(bool),
+    /// Draw everything again.
+    Redraw,
+    /// Go into the background.
+    Suspend,
+    /// Leave: everything is saved.
+    Quit,
+    /// Leave now, whatever the session does.
+    ForceQuit,
+}
+
+/// Changes `model` by `input`, which came `now` after the screen opened.
+pub fn update(model: &mut Model, input: Input, now: Duration) -> Vec<Effect> {
+    model.now = model.now.max(now);
+    let effects = match input {
+        Input::Key(key) => on_key(model, key),
+        Input::Paste(text) => {
+            popups::paste(model, &text);
+            Vec::new()
+        }
+        Input::Mouse(event) => mouse::on_mouse(model, event),
+        Input::Resize(width, height) => {
+            model.size = (width, height);
+            Vec::new()
+        }
+        Input::Batch(batch) => on_batch(model, batch),
+        Input::Events(events) => {
+            for event in &events {
+                model.apply(event);
+            }
+            Vec::new()
+        }
+        Input::Jump(organization, texts) => {
+            model.restart(*organization, texts);
+            Vec::new()
+        }
+        Input::Header(header) => {
+            model.begin(header);
+            Vec::new()
+        }
+        Input::Older(id, text) => {
+            if let Some(view) = model.threads.get_mut(&id) {
+                view.text.prepend(text);
+            }
+            Vec::new()
+        }
+        Input::Warning(text) => {
+            model.report.banner = Some(text);
+            Vec::new()
+        }
+        Input::Playback(playback) => {
+            model.feed = super::model::Feed::Replay(playback);
+            Vec::new()
+        }
+        Input::Terminate => leave(model),
+        Input::Tick => Vec::new(),
+    };
+    model.refresh();
+    effects
+}
+
+fn on_batch(model: &mut Model, batch: Batch) -> Vec<Effect> {
+    let Batch {
+        events,
+        report,
+        merged,
+    } = batch;
+    if model.header.is_none()
+        && let Some(header) = &report.header
+    {
+        model.begin(header.clone());
+    }
+    model.report = report;
+    model.merged = merged;
+    for event in &events {
+        model.apply(event);
+    }
+    let over = matches!(model.report.phase, Phase::Over | Phase::Failed(_));
+    if over && model.leaving == Leaving::Saving {
+        return vec![Effect::Quit];
+    }
+    Vec::new()
+}
+
+fn on_key(model: &mut Model, event: KeyEvent) -> Vec<Effect> {
+    if event.kind == KeyEventKind::Release {
+        return Vec::new();
+    }
+    if event.code == KeyCode::Char('c') && event.modifiers == KeyModifiers::CONTROL {
+        return interrupt(model);
+    }
+    if model.leaving == Leaving::Warned {
+        model.leaving = Leaving::No;
+    }
+    if let Some(effects) = popups::key(model, event) {
+        return effects;
+    }
+    let key = Key::from_event(event);
+    let contexts = model.contexts();
+    if let Some(action) = model.keymap.action(&contexts, key) {
+        return act::act(model, action, Some(event));
+    }
+    if event.code == KeyCode::Esc {
+        unwind(model);
+    }
+    Vec::new()
+}
+
+/// Closes the innermost open thing; never stops anything.
+fn unwind(model: &mut Model) {
+    if model.popups.pop().is_some() {
+        return;
+    }
+    if model.search.take().is_some() {
+        return;
+    }
+    if !model.filter.is_empty() {
+        model.filter.clear();
+    } else if model.timeline.cursor.take().is_some() {
+    } else if model.zoomed {
+        model.zoomed = false;
+    } else {
+        model.focus = super::model::Focus::Pane;
+    }
+}
+
+/// Ctrl-C: pause, then warn, then save and quit, then quit at once.
+fn interrupt(model: &mut Model) -> Vec<Effect> {
+    if model.leaving == Leaving::Saving {
+        return vec![Effect::ForceQuit];
+    }
+    if !model.running() {
+        return vec![Effect::Quit];
+    }
+    if model.leaving == Leaving::Warned {
+        return leave(model);
+    }
+    if model.organization.paused || model.pause_asked {
+        model.leaving = Leaving::Warned;
+        model.say("ctrl-c again to save and quit");
+        return Vec::new();
+    }
+    model.pause_asked = true;
+    model.say("pausing; ctrl-c twice more to save and quit");
+    vec![Effect::Send(Command::Pause { thread: None })]
+}
+
+/// Saves a running session as interrupted, then quits; a finished one quits at once.
+fn leave(model: &mut Model) -> Vec<Effect> {
+    if !model.running() {
+        return vec![Effect::Quit];
+    }
+    if model.leaving == Leaving::Saving {
+        return Vec::new();
+    }
+    model.leaving = Leaving::Saving;
+    model.popups.clear();
+    model.say("saving the session; ctrl-c quits without waiting for it");
+    vec![Effect::Send(Command::Interrupt)]
+}

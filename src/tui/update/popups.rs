@@ -1,0 +1,304 @@
+//! Keys of whatever takes text or answers: fields, palette, picker, questions, the composer.
+
+use super::act::act;
+use super::select;
+use super::{Effect, Place, leave};
+use crate::org::Command;
+use crate::tui::action::{Context, Row, find};
+use crate::tui::model::Model;
+use crate::tui::popup::{Popup, Purpose, Question, REACTION, check_query};
+use crate::tui::text::{safe_line, safe_text};
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+/// Longest text of a one-line field, in characters.
+const LONGEST_FIELD: usize = 400;
+
+/// Serves a key if the topmost popup takes it; `None` leaves it to the keymap.
+pub fn key(model: &mut Model, key: KeyEvent) -> Option<Vec<Effect>> {
+    let popup = model.popups.last_mut()?;
+    match popup {
+        Popup::Help { .. } | Popup::Inspector { .. } | Popup::WhatIf { .. } | Popup::Stop => {
+            if key.code == KeyCode::Char('q') && !matches!(popup, Popup::Stop) {
+                model.popups.pop();
+                return Some(Vec::new());
+            }
+            if matches!(popup, Popup::Help { .. })
+                && matches!(key.code, KeyCode::Char('?') | KeyCode::F(1))
+            {
+                model.popups.pop();
+                return Some(Vec::new());
+            }
+            None
+        }
+        Popup::Composer => Some(composer(model, key)),
+        Popup::Ask { .. } => Some(answer(model, key)),
+        Popup::Pick { .. } => Some(pick(model, key)),
+        Popup::Palette { .. } => Some(palette(model, key)),
+        Popup::Field { .. } => Some(field(model, key)),
+    }
+}
+
+/// Pasted text goes where text goes, else nowhere.
+pub fn paste(model: &mut Model, text: &str) {
+    match model.popups.last_mut() {
+        Some(Popup::Composer) => {
+            model.draft.editor.insert_str(safe_text(text).as_ref());
+            model.draft.complaint = None;
+        }
+        Some(Popup::Field {
+            text: into,
+            purpose,
+        }) => {
+            into.push_str(&safe_line(text));
+            truncate(into);
+            let (purpose, into) = (*purpose, into.clone());
+            typed(model, purpose, &into);
+        }
+        Some(Popup::Palette { text: into, chosen }) => {
+            into.push_str(&safe_line(text));
+            truncate(into);
+            *chosen = 0;
+        }
+        _ => {}
+    }
+}
+
+fn truncate(text: &mut String) {
+    if let Some((at, _)) = text.char_indices().nth(LONGEST_FIELD) {
+        text.truncate(at);
+    }
+}
+
+/// Changes `text` by an editing key; `false` if it is none.
+fn edit(text: &mut String, key: KeyEvent) -> bool {
+    let control = key.modifiers.contains(KeyModifiers::CONTROL);
+    match key.code {
+        KeyCode::Backspace if control || key.modifiers.contains(KeyModifiers::ALT) => {
+            drop_word(text);
+        }
+        KeyCode::Backspace => {
+            text.pop();
+        }
+        KeyCode::Char('w') if control => drop_word(text),
+        KeyCode::Char('u') if control => text.clear(),
+        KeyCode::Char(c) if !control && !key.modifiers.contains(KeyModifiers::ALT) => {
+            text.push_str(&safe_line(c.encode_utf8(&mut [0; 4])));
+            truncate(text);
+        }
+        _ => return false,
+    }
+    true
+}
+
+fn drop_word(text: &mut String) {
+    let kept = text.trim_end().rfind(' ').map_or(0, |at| at + 1);
+    text.truncate(kept);
+}
+
+fn field(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
+    let Some(Popup::Field { purpose, text }) = model.popups.last_mut() else {
+        return Vec::new();
+    };
+    let purpose = *purpose;
+    match key.code {
+        KeyCode::Esc => {
+            model.popups.pop();
+            if purpose == Purpose::Filter {
+                model.filter.clear();
+            }
+            Vec::new()
+        }
+        KeyCode::Enter => {
+            let text = std::mem::take(text);
+            model.popups.pop();
+            submit(model, purpose, text.trim())
+        }
+        KeyCode::Backspace if text.is_empty() => {
+            model.popups.pop();
+            Vec::new()
+        }
+        _ => {
+            if edit(text, key) {
+                let text = text.clone();
+                typed(model, purpose, &text);
+            }
+            Vec::new()
+        }
+    }
+}
+
+/// The filter acts while it is typed.
+fn typed(model: &mut Model, purpose: Purpose, text: &str) {
+    if purpose == Purpose::Filter {
+        model.filter = text.trim().to_owned();
+        model.first_row = 0;
+    }
+}
+
+fn submit(model: &mut Model, purpose: Purpose, text: &str) -> Vec<Effect> {
+    match purpose {
+        Purpose::Filter => Vec::new(),
+        Purpose::Search => select::begin_search(model, text),
+        Purpose::GoTo if text.is_empty() => Vec::new(),
+        Purpose::GoTo => match text.parse() {
+            Ok(id) => select::thread(model, id),
+            Err(e) => {
+                model.say(format!("{e}"));
+                Vec::new()
+            }
+        },
+        Purpose::Seek => match text.trim_end_matches('%').trim().parse::<f64>() {
+            Ok(percent) if (0.0..=100.0).contains(&percent) => {
+                vec![Effect::Seek(Place::Percent(percent))]
+            }
+            _ => {
+                model.say(format!("`{text}` is not a percentage: expected 0 to 100"));
+                Vec::new()
+            }
+        },
+        Purpose::Mark => {
+            let name = if text.is_empty() {
+                format!("step {}", model.organization.now.step)
+            } else {
+                text.to_owned()
+            };
+            vec![Effect::Send(Command::Mark { name })]
+        }
+    }
+}
+
+/// Actions that can be called now, best match first.
+#[must_use]
+pub fn callable(model: &Model, text: &str) -> Vec<&'static Row> {
+    let mut below = model.contexts_below_popups();
+    if below.contains(&Context::Live) {
+        below.push(Context::Stop);
+    }
+    find(text)
+        .into_iter()
+        .filter(|row| below.contains(&row.context))
+        .collect()
+}
+
+fn palette(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
+    let Some(Popup::Palette { text, chosen }) = model.popups.last() else {
+        return Vec::new();
+    };
+    let (mut text, mut chosen) = (text.clone(), *chosen);
+    match key.code {
+        KeyCode::Esc => {
+            model.popups.pop();
+            return Vec::new();
+        }
+        KeyCode::Enter => {
+            let action = callable(model, &text).get(chosen).map(|row| row.action);
+            model.popups.pop();
+            return action.map_or_else(Vec::new, |action| act(model, action, None));
+        }
+        KeyCode::Backspace if text.is_empty() => {
+            model.popups.pop();
+            return Vec::new();
+        }
+        KeyCode::Up => chosen = chosen.saturating_sub(1),
+        KeyCode::Down | KeyCode::Tab => chosen += 1,
+        _ => {
+            if edit(&mut text, key) {
+                chosen = 0;
+            }
+        }
+    }
+    let last = callable(model, &text).len().saturating_sub(1);
+    if let Some(Popup::Palette {
+        text: own,
+        chosen: at,
+    }) = model.popups.last_mut()
+    {
+        *own = text;
+        *at = chosen.min(last);
+    }
+    Vec::new()
+}
+
+fn pick(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
+    let Some(Popup::Pick { workers, chosen }) = model.popups.last_mut() else {
+        return Vec::new();
+    };
+    let mut join = None;
+    match key.code {
+        KeyCode::Esc | KeyCode::Char('q') => {
+            model.popups.pop();
+        }
+        KeyCode::Up | KeyCode::Char('k') => *chosen = chosen.saturating_sub(1),
+        KeyCode::Down | KeyCode::Char('j' | 'J') => {
+            *chosen = (*chosen + 1).min(workers.len().saturating_sub(1));
+        }
+        KeyCode::Enter => join = workers.get(*chosen).copied(),
+        KeyCode::Char(c) => {
+            let index = c.to_digit(10).and_then(|d| u16::try_from(d).ok());
+            join = index.and_then(|i| workers.iter().rev().find(|w| w.index() == Some(i)).copied());
+        }
+        _ => {}
+    }
+    match join {
+        Some(thread) => {
+            model.popups.pop();
+            vec![Effect::Send(Command::Join { thread })]
+        }
+        None => Vec::new(),
+    }
+}
+
+fn answer(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
+    let Some(Popup::Ask { question, since }) = model.popups.last() else {
+        return Vec::new();
+    };
+    let (question, since) = (*question, *since);
+    if model.now.saturating_sub(since) < REACTION {
+        return Vec::new();
+    }
+    match key.code {
+        KeyCode::Char('y' | 'Y') => {
+            model.popups.pop();
+            match question {
+                Question::Abort => vec![Effect::Send(Command::Abort)],
+                Question::Quit => leave(model),
+            }
+        }
+        KeyCode::Char('n' | 'N' | 'q') | KeyCode::Esc | KeyCode::Enter => {
+            model.popups.pop();
+            Vec::new()
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn composer(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
+    let sends = matches!(
+        (key.code, key.modifiers),
+        (KeyCode::Char('s'), KeyModifiers::CONTROL) | (KeyCode::Enter, KeyModifiers::ALT)
+    );
+    if key.code == KeyCode::Esc {
+        model.popups.pop();
+        if !model.draft.text().is_empty() {
+            model.say("the draft is kept: `f` opens it again");
+        }
+        return Vec::new();
+    }
+    if !sends {
+        model.draft.editor.input(key);
+        model.draft.complaint = None;
+        return Vec::new();
+    }
+    let query = model.draft.text();
+    if let Err(why) = check_query(&query) {
+        model.draft.complaint = Some(why);
+        return Vec::new();
+    }
+    if !model.steerable() {
+        model.draft.complaint = Some("The run is over: nothing can be forked any more.".to_owned());
+        return Vec::new();
+    }
+    model.popups.pop();
+    model.draft = crate::tui::popup::Draft::default();
+    vec![Effect::Send(Command::Fork { query })]
+}

@@ -1,0 +1,85 @@
+//! The editor for a sub-query: whom it goes to, what will happen, why it was not sent.
+
+use super::frame::{fill, fit, popup, put, span};
+use crate::org::{Status, ThreadId};
+use crate::tui::model::Model;
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::text::Line;
+use ratatui::widgets::Widget;
+
+/// Draws the composer.
+pub fn draw(model: &mut Model, area: Rect, frame: &mut Frame<'_>) {
+    let look = &model.look;
+    let width = 76.min(area.width.saturating_sub(2));
+    let room = usize::from(width.saturating_sub(4)).max(1);
+    let what = fill(&consequence(model), room);
+    let complaint = model
+        .draft
+        .complaint
+        .as_ref()
+        .map_or_else(Vec::new, |text| fill(text, room));
+    let inner = what.len() + complaint.len() + 8;
+    let height = u16::try_from(inner)
+        .unwrap_or(u16::MAX)
+        .min(area.height.saturating_sub(2));
+    let inside = popup(
+        look,
+        "COMPOSE: a sub-query for a new worker",
+        "ctrl-s sends, esc keeps the draft",
+        (width, height),
+        area,
+        frame.buffer_mut(),
+    );
+    let buffer = frame.buffer_mut();
+    let mut y = inside.y;
+    let mut say = |line: &str, style| {
+        if y < inside.bottom() {
+            let line = Line::from(span(fit(line, room, look.signs.ellipsis), style));
+            put(buffer, inside.x, y, &line, inside.width);
+            y += 1;
+        }
+    };
+    for line in &what {
+        say(line, look.style("ui.dim"));
+    }
+    for line in &complaint {
+        say(line, look.style("ui.badge.error"));
+    }
+    say("", look.style("ui.dim"));
+    let editor_area = Rect {
+        y,
+        height: inside.bottom().saturating_sub(y),
+        ..inside
+    };
+    let editor = &mut model.draft.editor;
+    editor.set_style(look.style("ui.popup").patch(look.style("ui.text")));
+    editor.set_cursor_style(look.style("ui.cursor"));
+    editor.set_cursor_line_style(look.style("ui.popup"));
+    editor.set_selection_style(look.style("ui.selection"));
+    editor.set_placeholder_text("what should the worker do?");
+    editor.set_placeholder_style(look.style("ui.dim"));
+    if editor_area.area() > 0 {
+        editor.render(editor_area, frame.buffer_mut());
+    }
+}
+
+/// What sending will do, now.
+fn consequence(model: &Model) -> String {
+    let organizer = model
+        .organization
+        .thread(ThreadId::ORGANIZER)
+        .map(|t| t.status);
+    let slot = if model.organization.free_slots() > 0 {
+        "A new worker starts with it at the next step"
+    } else {
+        "All slots are taken: a new worker starts with it when one gets free"
+    };
+    let text = match organizer {
+        Some(Status::Waiting(_)) => {
+            "The Fork goes into the organizer's text as soon as it goes on."
+        }
+        _ => "The Fork goes into the organizer's text at the next token.",
+    };
+    format!("{slot}. {text}")
+}

@@ -1,0 +1,3 @@
+//! Widgets that know data, not the model.
+
+pub mod timeline;

@@ -1,0 +1,579 @@
+//! What each thread did when, as stretches on one axis: ideal steps or lived microseconds.
+//!
+//! Built from the organization when it changed; drawing only reads the part on screen.
+
+use crate::org::{
+    Link, OpKind, Organization, Schedule, Status, Thread, ThreadEnd, ThreadId, WaitOn,
+};
+use std::collections::BTreeMap;
+
+/// What a thread does during a stretch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Doing {
+    /// Decodes, off the critical path.
+    Decode,
+    /// Decodes, on the critical path.
+    Critical,
+    /// Stands at a Join or a blocked Fork.
+    Wait,
+    /// Held by a person.
+    Paused,
+}
+
+/// `what` from unit `from` to unit `to`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stretch {
+    /// First unit.
+    pub from: u64,
+    /// Unit after the last.
+    pub to: u64,
+    /// What.
+    pub what: Doing,
+}
+
+/// A Fork or a Join on a lane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Flag {
+    /// When.
+    pub at: u64,
+    /// The worker.
+    pub child: ThreadId,
+    /// Join rather than Fork.
+    pub join: bool,
+}
+
+/// How a lane ends on screen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Head {
+    /// Still decoding.
+    Running,
+    /// Still waiting.
+    Waiting,
+    /// Held by a person.
+    Paused,
+    /// Over.
+    Ended(ThreadEnd),
+}
+
+/// One thread's row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Track {
+    /// Whose.
+    pub id: ThreadId,
+    /// In order, not overlapping.
+    pub stretches: Vec<Stretch>,
+    /// Its Forks and Joins, in order.
+    pub flags: Vec<Flag>,
+    /// How it ends.
+    pub head: Head,
+    /// When its result was taken in by a Join, if it was.
+    pub joined_at: Option<u64>,
+    /// Tokens it could still have taken without raising `T`.
+    pub slack: Option<u64>,
+}
+
+impl Track {
+    /// Its first unit.
+    #[must_use]
+    pub fn begin(&self) -> Option<u64> {
+        self.stretches.first().map(|s| s.from)
+    }
+
+    /// The unit after its last.
+    #[must_use]
+    pub fn finish(&self) -> Option<u64> {
+        self.stretches.last().map(|s| s.to)
+    }
+
+    /// The stretch that contains `unit`.
+    #[must_use]
+    pub fn at(&self, unit: u64) -> Option<Stretch> {
+        let i = self.stretches.partition_point(|s| s.to <= unit);
+        self.stretches.get(i).copied().filter(|s| s.from <= unit)
+    }
+
+    /// Whether it decodes at some point of `[from, to)`.
+    #[must_use]
+    pub fn decodes_in(&self, from: u64, to: u64) -> bool {
+        let first = self.stretches.partition_point(|s| s.to <= from);
+        self.stretches[first..]
+            .iter()
+            .take_while(|s| s.from < to)
+            .any(|s| matches!(s.what, Doing::Decode | Doing::Critical))
+    }
+}
+
+/// All lanes on one axis.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Tracks {
+    /// Organizer first, then by path.
+    pub tracks: Vec<Track>,
+    /// Units the run is long so far.
+    pub length: u64,
+}
+
+fn head(thread: &Thread) -> Head {
+    match thread.status {
+        Status::Ended(end) => Head::Ended(end),
+        _ if thread.paused => Head::Paused,
+        Status::Waiting(_) => Head::Waiting,
+        Status::Running => Head::Running,
+    }
+}
+
+impl Tracks {
+    /// In ideal steps, the critical path marked.
+    #[must_use]
+    pub fn ideal(
+        organization: &Organization,
+        schedule: &Schedule,
+        path: &[Link],
+        slack: &BTreeMap<ThreadId, u64>,
+    ) -> Self {
+        let mut critical: BTreeMap<ThreadId, Vec<(u64, u64)>> = BTreeMap::new();
+        for link in path {
+            critical
+                .entry(link.thread)
+                .or_default()
+                .push((link.from, link.to));
+        }
+        let mut joined: BTreeMap<ThreadId, u64> = BTreeMap::new();
+        for wait in schedule.lanes.values().flat_map(|lane| &lane.waits) {
+            if let (WaitOn::Join(child), Some(_)) = (wait.on, wait.by) {
+                joined.insert(child, wait.to);
+            }
+        }
+        let tracks: Vec<Track> = organization
+            .threads()
+            .map(|thread| {
+                let lane = schedule.lanes.get(&thread.id);
+                let mut stretches = Vec::new();
+                let mut flags = Vec::new();
+                if let Some(lane) = lane {
+                    let on_path = critical.get(&thread.id).map_or(&[][..], Vec::as_slice);
+                    let mut waits = lane.waits.iter().filter(|w| w.to > w.from).peekable();
+                    for (from, to) in lane.decoding() {
+                        while let Some(wait) = waits.next_if(|w| w.from < from) {
+                            stretches.push(Stretch {
+                                from: wait.from,
+                                to: wait.to,
+                                what: Doing::Wait,
+                            });
+                        }
+                        split(from, to, on_path, &mut stretches);
+                    }
+                    stretches.extend(waits.map(|wait| Stretch {
+                        from: wait.from,
+                        to: wait.to,
+                        what: Doing::Wait,
+                    }));
+                    flags = ideal_flags(thread, lane.decoding());
+                }
+                Track {
+                    id: thread.id,
+                    stretches,
+                    flags,
+                    head: head(thread),
+                    joined_at: joined.get(&thread.id).copied().filter(|_| thread.joined),
+                    slack: slack.get(&thread.id).copied(),
+                }
+            })
+            .collect();
+        let length = tracks.iter().filter_map(Track::finish).max().unwrap_or(0);
+        Self {
+            tracks,
+            length: length.max(schedule.latency),
+        }
+    }
+
+    /// In microseconds as they really passed. The critical path belongs to ideal time and is not here.
+    #[must_use]
+    pub fn lived(organization: &Organization) -> Self {
+        let now = organization.now.us;
+        let mut joined: BTreeMap<ThreadId, u64> = BTreeMap::new();
+        for wait in organization.threads().flat_map(|t| &t.waits) {
+            if let (WaitOn::Join(child), Some(to)) = (wait.on, wait.to) {
+                joined.insert(child, to.us);
+            }
+        }
+        let tracks = organization
+            .threads()
+            .map(|thread| {
+                let end = if thread.ended() { thread.last.us } else { now };
+                let mut stretches = Vec::new();
+                let mut at = thread.began.us;
+                for wait in &thread.waits {
+                    decode_with_pauses(at, wait.from.us, organization, &mut stretches);
+                    let to = wait.to.map_or(end, |m| m.us);
+                    if to > wait.from.us {
+                        stretches.push(Stretch {
+                            from: wait.from.us,
+                            to,
+                            what: Doing::Wait,
+                        });
+                    }
+                    at = to.max(at);
+                }
+                decode_with_pauses(at, end, organization, &mut stretches);
+                Track {
+                    id: thread.id,
+                    stretches,
+                    flags: lived_flags(organization, thread),
+                    head: head(thread),
+                    joined_at: joined.get(&thread.id).copied(),
+                    slack: None,
+                }
+            })
+            .collect();
+        Self {
+            tracks,
+            length: now,
+        }
+    }
+
+    /// How many workers decode in each cell's time; one counts in every cell it touches.
+    #[must_use]
+    pub fn active_per_cell(&self, axis: &super::geometry::Axis) -> Vec<u32> {
+        let mut change = vec![0_i64; usize::from(axis.width) + 1];
+        for track in self.tracks.iter().filter(|t| !t.id.is_organizer()) {
+            let end = axis.start.saturating_add(axis.span);
+            let first = track.stretches.partition_point(|s| s.to <= axis.start);
+            let mut filled_to = 0_i64;
+            for stretch in track.stretches[first..]
+                .iter()
+                .take_while(|s| s.from < end)
+                .filter(|s| matches!(s.what, Doing::Decode | Doing::Critical))
+            {
+                let from = axis.eighths(stretch.from).div_euclid(8).max(filled_to);
+                let to = (axis.eighths(stretch.to).saturating_add(7))
+                    .div_euclid(8)
+                    .min(i64::from(axis.width));
+                if let (Ok(a), Ok(b)) = (usize::try_from(from), usize::try_from(to))
+                    && a < b
+                {
+                    change[a] += 1;
+                    change[b] -= 1;
+                    filled_to = to;
+                }
+            }
+        }
+        let mut count = 0;
+        change
+            .iter()
+            .take(usize::from(axis.width))
+            .map(|c| {
+                count += c;
+                u32::try_from(count).unwrap_or(0)
+            })
+            .collect()
+    }
+}
+
+/// `(from, to]` cut where the critical path enters and leaves.
+fn split(from: u64, to: u64, on_path: &[(u64, u64)], out: &mut Vec<Stretch>) {
+    let mut at = from;
+    let first = on_path.partition_point(|(_, end)| *end <= from);
+    for &(begin, end) in on_path[first..].iter().take_while(|(b, _)| *b < to) {
+        let (begin, end) = (begin.max(at), end.min(to));
+        if begin > at {
+            out.push(Stretch {
+                from: at,
+                to: begin,
+                what: Doing::Decode,
+            });
+        }
+        if end > begin {
+            out.push(Stretch {
+                from: begin,
+                to: end,
+                what: Doing::Critical,
+            });
+        }
+        at = at.max(end);
+    }
+    if to > at {
+        out.push(Stretch {
+            from: at,
+            to,
+            what: Doing::Decode,
+        });
+    }
+}
+
+/// Forks and Joins lie after own tokens; where those lie in time follows from the decoding intervals.
+fn ideal_flags(thread: &Thread, decoding: impl Iterator<Item = (u64, u64)>) -> Vec<Flag> {
+    let mut flags = Vec::with_capacity(thread.ops.len());
+    let mut ops = thread.ops.iter().peekable();
+    let mut own = 0;
+    let mut last = 0;
+    for (from, to) in decoding {
+        while let Some(op) = ops.next_if(|op| op.at <= own + (to - from)) {
+            flags.push(flag(from + op.at.saturating_sub(own), op.kind));
+        }
+        own += to - from;
+        last = to;
+    }
+    flags.extend(ops.map(|op| flag(last, op.kind)));
+    flags
+}
+
+/// Forks where their workers began, Joins where they made the thread wait.
+fn lived_flags(organization: &Organization, thread: &Thread) -> Vec<Flag> {
+    let forks = thread.ops.iter().filter_map(|op| match op.kind {
+        OpKind::Fork { child, .. } => organization.thread(child).map(|c| Flag {
+            at: c.began.us,
+            child,
+            join: false,
+        }),
+        OpKind::Join { .. } => None,
+    });
+    let joins = thread.waits.iter().filter_map(|wait| match wait.on {
+        WaitOn::Join(child) => Some(Flag {
+            at: wait.from.us,
+            child,
+            join: true,
+        }),
+        WaitOn::Slot(_) => None,
+    });
+    let mut flags: Vec<Flag> = forks.chain(joins).collect();
+    flags.sort_by_key(|f| f.at);
+    flags
+}
+
+fn flag(at: u64, kind: OpKind) -> Flag {
+    match kind {
+        OpKind::Fork { child, .. } => Flag {
+            at,
+            child,
+            join: false,
+        },
+        OpKind::Join { child } => Flag {
+            at,
+            child,
+            join: true,
+        },
+    }
+}
+
+fn decode_with_pauses(from: u64, to: u64, organization: &Organization, out: &mut Vec<Stretch>) {
+    let mut at = from;
+    let pauses = &organization.pauses;
+    let first = pauses.partition_point(|(_, end)| end.is_some_and(|e| e.us <= from));
+    for (begin, end) in pauses[first..].iter().take_while(|(b, _)| b.us < to) {
+        let begin = begin.us.max(at);
+        let end = end.map_or(to, |e| e.us.min(to));
+        if begin > at {
+            out.push(Stretch {
+                from: at,
+                to: begin,
+                what: Doing::Decode,
+            });
+        }
+        if end > begin {
+            out.push(Stretch {
+                from: begin,
+                to: end,
+                what: Doing::Paused,
+            });
+        }
+        at = at.max(end);
+    }
+    if to > at {
+        out.push(Stretch {
+            from: at,
+            to,
+            what: Doing::Decode,
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::geometry::{Axis, Window};
+    use super::*;
+    use crate::org::{
+        Author, Body, BranchId, Event, Role, Seat, Seq, Step, TextBytes, critical_path, slack,
+    };
+
+    fn tell(organization: &mut Organization, thread: ThreadId, step: u64, body: Body) {
+        organization.apply(&Event {
+            seq: Seq(0),
+            us: step * 1000,
+            step: Step(step),
+            branch: BranchId(0),
+            thread: Some(thread),
+            by: Author::Model,
+            cause: None,
+            body,
+        });
+    }
+
+    fn begins(organization: &mut Organization, thread: ThreadId, step: u64) {
+        let role = if thread.is_organizer() {
+            Role::Organizer
+        } else {
+            Role::Worker
+        };
+        let body = Body::Thread {
+            role,
+            seat: Seat::Model,
+            query: String::new(),
+            prompt: vec![],
+        };
+        tell(organization, thread, step, body);
+    }
+
+    fn decodes(organization: &mut Organization, thread: ThreadId, from: u64, to: u64) {
+        let n = usize::try_from(to - from).unwrap();
+        let body = Body::Tokens {
+            ids: vec![1; n],
+            bytes: TextBytes(vec![b'x'; n]),
+            lens: vec![1; n],
+            logprobs: vec![],
+            top: vec![],
+        };
+        tell(organization, thread, from + 1, body);
+    }
+
+    fn acts(organization: &mut Organization, action: crate::org::ActionKind, at: u64, step: u64) {
+        let body = Body::Action {
+            action,
+            span: (0, 0),
+            at,
+            child: ThreadId::worker(1),
+            text: String::new(),
+            anchor: None,
+        };
+        tell(organization, ThreadId::ORGANIZER, step, body);
+    }
+
+    /// Test vector 1 of the protocol: begin 18, the organizer waits from 33 to 43, `T` is 63.
+    fn vector_one() -> Organization {
+        use crate::org::ActionKind::{Fork, Join};
+        let mut o = Organization::new(2, 0.5);
+        let (root, one) = (ThreadId::ORGANIZER, ThreadId::worker(1).unwrap());
+        begins(&mut o, root, 0);
+        decodes(&mut o, root, 0, 18);
+        acts(&mut o, Fork, 18, 18);
+        begins(&mut o, one, 18);
+        decodes(&mut o, root, 18, 33);
+        acts(&mut o, Join, 33, 33);
+        tell(
+            &mut o,
+            root,
+            33,
+            Body::Wait {
+                on: WaitOn::Join(one),
+            },
+        );
+        decodes(&mut o, one, 18, 43);
+        tell(
+            &mut o,
+            one,
+            43,
+            Body::End {
+                end: ThreadEnd::Returned,
+            },
+        );
+        tell(&mut o, root, 43, Body::Resume);
+        decodes(&mut o, root, 43, 63);
+        tell(
+            &mut o,
+            root,
+            63,
+            Body::End {
+                end: ThreadEnd::Answered,
+            },
+        );
+        o
+    }
+
+    fn stretches(track: &Track) -> Vec<(u64, u64, Doing)> {
+        track
+            .stretches
+            .iter()
+            .map(|s| (s.from, s.to, s.what))
+            .collect()
+    }
+
+    fn ideal(o: &Organization) -> Tracks {
+        let schedule = o.schedule();
+        let path = critical_path(&schedule);
+        Tracks::ideal(
+            o,
+            &schedule,
+            &path,
+            &slack(&o.traces(), o.capacity, &schedule),
+        )
+    }
+
+    #[test]
+    fn the_critical_path_leaves_the_organizer_for_the_worker_it_waits_for() {
+        let tracks = ideal(&vector_one());
+        assert_eq!(tracks.length, 63);
+        assert_eq!(
+            stretches(&tracks.tracks[0]),
+            [
+                (0, 18, Doing::Critical),
+                (18, 33, Doing::Decode),
+                (33, 43, Doing::Wait),
+                (43, 63, Doing::Critical),
+            ]
+        );
+        assert_eq!(stretches(&tracks.tracks[1]), [(18, 43, Doing::Critical)]);
+        assert_eq!(tracks.tracks[1].slack, Some(0));
+        assert_eq!(tracks.tracks[1].joined_at, Some(43));
+    }
+
+    #[test]
+    fn flags_lie_where_the_tags_ended() {
+        let tracks = ideal(&vector_one());
+        let flags: Vec<(u64, bool)> = tracks.tracks[0]
+            .flags
+            .iter()
+            .map(|f| (f.at, f.join))
+            .collect();
+        assert_eq!(flags, [(18, false), (33, true)]);
+    }
+
+    #[test]
+    fn lived_time_shows_pauses_that_ideal_time_does_not_have() {
+        let mut o = vector_one();
+        let at = |step: u64| crate::org::Moment {
+            step: Step(step),
+            us: step * 1000,
+        };
+        o.pauses.push((at(5), Some(at(9))));
+        let lived = Tracks::lived(&o);
+        assert_eq!(lived.length, 63_000);
+        assert_eq!(
+            stretches(&lived.tracks[0])[..3],
+            [
+                (0, 5_000, Doing::Decode),
+                (5_000, 9_000, Doing::Paused),
+                (9_000, 33_000, Doing::Decode),
+            ]
+        );
+        assert_eq!(ideal(&o), ideal(&vector_one()));
+    }
+
+    #[test]
+    fn active_workers_are_counted_per_cell() {
+        let tracks = ideal(&vector_one());
+        let axis = Axis::new(Window::Fit, 63, false, 63);
+        let active = tracks.active_per_cell(&axis);
+        let busy: Vec<usize> = (0..63).filter(|i| active[*i] == 1).collect();
+        assert_eq!(busy, (18..43).collect::<Vec<_>>());
+        assert!(active.iter().all(|n| *n <= 1));
+    }
+
+    #[test]
+    fn a_point_in_time_finds_its_stretch() {
+        let tracks = ideal(&vector_one());
+        let organizer = &tracks.tracks[0];
+        assert_eq!(organizer.at(32).map(|s| s.what), Some(Doing::Decode));
+        assert_eq!(organizer.at(33).map(|s| s.what), Some(Doing::Wait));
+        assert_eq!(organizer.at(63), None);
+        assert_eq!(tracks.tracks[1].at(17), None);
+    }
+}

@@ -1,0 +1,10 @@
+//! The whole screen: what it looks like, what keys do to it, when it draws.
+
+mod app;
+mod cost;
+mod keys;
+mod pictures;
+mod replay;
+mod screen;
+mod storm;
+mod story;
