@@ -12,6 +12,7 @@
 //! | [`engine`] | sequences to tokens: local models, scripts |
 //! | [`live`] | one running session: organization, engine, recorder, commands |
 
+pub mod cli;
 pub mod engine;
 pub mod live;
 pub mod org;

@@ -1,1 +1,5 @@
-fn main() {}
+//! The `orgtop` program.
+
+fn main() -> std::process::ExitCode {
+    orgtop::cli::main()
+}

@@ -153,7 +153,14 @@ fn run(
                 .filter_map(Result::ok)
                 .map(|recorded| recorded.event)
                 .filter(|event| !matches!(event.body, Body::Keyframe { .. }));
-            Session::restore(engine, restored, past, Some(recorder), posted, plan.audience)
+            Session::restore(
+                engine,
+                restored,
+                past,
+                Some(recorder),
+                posted,
+                plan.audience,
+            )
         }
     };
     session.set_orders(plan.orders);

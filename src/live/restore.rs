@@ -84,7 +84,9 @@ impl Session {
                 });
             }
             match &piece.origin {
-                Origin::Spliced { of: Some(child), .. } => reread.joined.push(*child),
+                Origin::Spliced {
+                    of: Some(child), ..
+                } => reread.joined.push(*child),
                 Origin::Spliced {
                     kind: SpliceKind::Fork,
                     ..
@@ -165,8 +167,12 @@ impl Session {
                             self.splice_result(parent, child);
                         } else if !ended && status == Status::Running {
                             let on = WaitOn::Join(child);
-                            self.emitter
-                                .emit(Author::System, Some(parent), None, Body::Wait { on });
+                            self.emitter.emit(
+                                Author::System,
+                                Some(parent),
+                                None,
+                                Body::Wait { on },
+                            );
                         }
                     }
                 }

@@ -38,7 +38,19 @@ impl SessionFile {
     /// [`OpenError`], naming the file, the line, what was expected and what to do. The file is left as it
     /// is in every case.
     pub fn open(path: &Path) -> Result<Self, OpenError> {
-        let source = Arc::new(Source::open(path)?);
+        Self::of(path, Source::open(path)?)
+    }
+
+    /// Opens a session that is in memory; `name` is for messages.
+    ///
+    /// # Errors
+    /// As [`SessionFile::open`].
+    pub fn in_memory(name: &str, bytes: Vec<u8>) -> Result<Self, OpenError> {
+        Self::of(Path::new(name), Source::Memory(bytes))
+    }
+
+    fn of(path: &Path, source: Source) -> Result<Self, OpenError> {
+        let source = Arc::new(source);
         if source.len() == 0 {
             return Err(OpenError::Empty {
                 path: path.to_owned(),

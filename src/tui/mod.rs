@@ -27,5 +27,5 @@ pub mod widget;
 
 pub use app::{Exit, Options};
 pub use picker::{Item, pick};
-pub use run::{ReplayError, run_live, run_plain, run_replay};
+pub use run::{run_live, run_plain, run_replay};
 pub use source::LiveSource;

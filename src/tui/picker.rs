@@ -7,6 +7,7 @@ use super::plain::run_end_words;
 use super::surface::Surface;
 use super::text::{safe_line, text_width};
 use super::view::frame::{fit, fit_tail, popup_at, put, span};
+use crate::record::Header;
 use crate::record::store::{Entry, Writer};
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use futures_util::StreamExt;
@@ -65,6 +66,18 @@ impl Item {
                 detail: String::new(),
                 opens: false,
             },
+        }
+    }
+
+    /// The line of a session that ships with the program.
+    #[must_use]
+    pub fn shipped(header: &Header) -> Self {
+        Self {
+            when: "example".to_owned(),
+            state: "ships along".to_owned(),
+            what: header.query.clone(),
+            detail: format!("{} c={}", header.engine.model.name, header.capacity),
+            opens: true,
         }
     }
 

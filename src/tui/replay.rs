@@ -67,6 +67,13 @@ impl Replay {
         }
     }
 
+    /// The same at `speed` times the recorded pace.
+    #[must_use]
+    pub fn at_speed(mut self, speed: f32) -> Self {
+        self.playback.speed = speed;
+        self
+    }
+
     /// Where it stands.
     #[must_use]
     pub fn playback(&self) -> Playback {

@@ -8,21 +8,8 @@ use super::terminal::Screen;
 use super::terminal::signals::{Ending, Notice, watch};
 use crate::live::Phase;
 use crate::org::Command;
-use crate::record::{OpenError, Player};
 use std::io::{self, Write};
-use std::path::Path;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
-
-/// Why a recording could not be shown.
-#[derive(Debug, thiserror::Error)]
-pub enum ReplayError {
-    /// It does not open.
-    #[error(transparent)]
-    Open(#[from] OpenError),
-    /// The terminal or the file is gone.
-    #[error(transparent)]
-    Io(#[from] io::Error),
-}
 
 /// Shows a running session until the person leaves. The first frame is drawn at once, whatever the
 /// session is still loading.
@@ -34,15 +21,13 @@ pub fn run_live(source: LiveSource, options: Options) -> io::Result<Exit> {
     app::run(Source::Live(source), options, &mut screen)
 }
 
-/// Shows the recording at `path` until the person leaves.
+/// Shows a recording until the person leaves.
 ///
 /// # Errors
-/// The file does not open; the terminal can't be taken or is gone.
-pub fn run_replay(path: &Path, options: Options) -> Result<Exit, ReplayError> {
-    let player = Player::open(path)?;
+/// The terminal can't be taken or is gone; the file can't be read any more.
+pub fn run_replay(replay: Replay, options: Options) -> io::Result<Exit> {
     let mut screen = Screen::enter(options.modes)?;
-    let source = Source::Replay(Box::new(Replay::new(player)));
-    Ok(app::run(source, options, &mut screen)?)
+    app::run(Source::Replay(Box::new(replay)), options, &mut screen)
 }
 
 /// Prints a running session as lines until it is over or the process is asked to end; the session is

@@ -136,9 +136,16 @@ impl Player {
     /// # Errors
     /// [`OpenError`]; damage is no error, see [`Self::report`].
     pub fn open(path: &Path) -> Result<Self, OpenError> {
-        let file = SessionFile::open(path)?;
+        Self::of(SessionFile::open(path)?)
+    }
+
+    /// Plays an open file.
+    ///
+    /// # Errors
+    /// [`OpenError`] when its end cannot be read.
+    pub fn of(file: SessionFile) -> Result<Self, OpenError> {
         let extent = extent(&file).map_err(|source| OpenError::Io {
-            path: path.to_owned(),
+            path: file.path().to_owned(),
             source,
         })?;
         let start = file.events_at();

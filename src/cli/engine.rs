@@ -1,0 +1,121 @@
+//! From flags to an engine that is built where it will run.
+
+use super::Usage;
+use super::settings::RunOptions;
+use crate::engine::{Engine, EngineError, EngineThread, Script, Scripted, local};
+use crate::live::OpenEngine;
+use crate::org::ThreadId;
+use anyhow::Context;
+use std::path::{Path, PathBuf};
+
+/// What decodes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    /// A checkpoint on disk.
+    Model(PathBuf),
+    /// A script.
+    Script(PathBuf),
+}
+
+impl std::fmt::Display for Source {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (Self::Model(path) | Self::Script(path)) = self;
+        f.write_str(&file_name(path))
+    }
+}
+
+impl Source {
+    /// The script if one is given, else the model.
+    ///
+    /// # Errors
+    /// [`Usage`] if neither is.
+    pub fn choose(model: Option<PathBuf>, script: Option<PathBuf>) -> Result<Self, Usage> {
+        match (script, model) {
+            (Some(script), _) => Ok(Self::Script(script)),
+            (None, Some(model)) => Ok(Self::Model(model)),
+            (None, None) => Err(Usage(
+                "no model: give --model PATH (a folder of safetensors or a .gguf file), set it in the \
+                 config file, or play a script with --script FILE; `orgtop models` lists what is on \
+                 this machine"
+                    .into(),
+            )),
+        }
+    }
+
+    /// How to open it, on whichever thread. Scripts are read now, so that their errors show at once.
+    ///
+    /// # Errors
+    /// An unreadable or malformed script; a model path that does not exist.
+    pub fn open(&self, options: &RunOptions) -> anyhow::Result<OpenEngine> {
+        match self {
+            Self::Script(path) => {
+                let script = read_script(path)?;
+                let name = file_name(path);
+                Ok(Box::new(move || {
+                    Ok(Box::new(Scripted::new(script, &name)) as Box<dyn Engine>)
+                }))
+            }
+            Self::Model(path) => {
+                anyhow::ensure!(
+                    path.exists(),
+                    "{}: no such file or folder; --model takes a folder with config.json and \
+                     safetensors, or a .gguf file",
+                    path.display()
+                );
+                let path = path.clone();
+                let options = options.clone();
+                Ok(Box::new(move || open_model(&path, &options)))
+            }
+        }
+    }
+}
+
+fn read_script(path: &Path) -> anyhow::Result<Script> {
+    let text = std::fs::read_to_string(path)
+        .with_context(|| format!("{}: cannot read the script", path.display()))?;
+    let script = Script::parse(&text, &path.display().to_string())?;
+    for thread in script.threads() {
+        anyhow::ensure!(
+            thread.parse::<ThreadId>().is_ok(),
+            "{}: `{thread}` is no thread; expected `organizer`, `1`, `2`, … or `2.1`",
+            path.display()
+        );
+    }
+    Ok(script)
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().map_or_else(
+        || path.display().to_string(),
+        |n| n.to_string_lossy().into_owned(),
+    )
+}
+
+fn local_options(options: &RunOptions) -> local::Options {
+    use local::DeviceChoice;
+    let device = match options.device.as_deref() {
+        Some("cpu") => DeviceChoice::Cpu,
+        Some("cuda") => DeviceChoice::Cuda(0),
+        Some("metal") => DeviceChoice::Metal(0),
+        _ => DeviceChoice::Auto,
+    };
+    local::Options {
+        device,
+        cache_bytes: options
+            .cache_mib
+            .map(|mib| (mib as usize).saturating_mul(1 << 20)),
+        max_context: options.context.map(|n| n as usize),
+        ..local::Options::default()
+    }
+}
+
+/// Opens a checkpoint on a thread of its own.
+///
+/// # Errors
+/// Whatever is wrong with it.
+pub fn open_model(path: &Path, options: &RunOptions) -> Result<Box<dyn Engine>, EngineError> {
+    let options = local_options(options);
+    let path = path.to_owned();
+    let engine = EngineThread::spawn("engine", move || local::open(&path, &options))?;
+    Ok(Box::new(engine))
+}

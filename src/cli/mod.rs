@@ -1,0 +1,109 @@
+//! The command line: one file a verb.
+
+mod args;
+mod doctor;
+mod engine;
+mod headless;
+mod inspect;
+mod models;
+mod output;
+mod recover;
+mod replay;
+mod resume;
+mod run;
+mod screen;
+mod sessions;
+mod settings;
+mod shell;
+mod summary;
+mod verify;
+
+pub use args::{Cli, Verb};
+pub use settings::{ConfigFile, RunOptions, ScreenOptions, SessionOptions, config_folder};
+pub use summary::Summary;
+
+use crate::engine::local::settle_threads;
+use clap::Parser;
+use std::process::ExitCode;
+
+/// What a verb comes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// Done: 0.
+    Done,
+    /// Failed: 1.
+    Failed,
+}
+
+/// Wrong usage that only shows after parsing: exit code 2.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Usage(pub String);
+
+/// Runs the program with the process's arguments.
+#[must_use]
+pub fn main() -> ExitCode {
+    match dispatch(Cli::parse()) {
+        Ok(Exit::Done) => ExitCode::SUCCESS,
+        Ok(Exit::Failed) => ExitCode::from(1),
+        Err(error) => {
+            let wrong_usage = error.is::<Usage>();
+            output::say(&format!("orgtop: {}", safe_message(&error)));
+            ExitCode::from(if wrong_usage { 2 } else { 1 })
+        }
+    }
+}
+
+/// The whole chain of causes, without anything that could drive the terminal.
+fn safe_message(error: &anyhow::Error) -> String {
+    let text = format!("{error:#}");
+    text.lines()
+        .map(|line| crate::tui::text::safe_line(line).into_owned())
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
+    start_log(cli.log.as_deref())?;
+    let config = ConfigFile::load(cli.config.as_deref())?;
+    let screen = cli.screen.or(config.screen.clone());
+    let threads = match &cli.verb {
+        Some(Verb::Run(args)) => args.options.threads,
+        _ => None,
+    };
+    // Before anything else starts a thread: candle reads this from the environment.
+    settle_threads(threads.or(config.run.threads).map(usize::from));
+    match cli.verb {
+        None => replay::shipped(&screen),
+        Some(Verb::Run(args)) => run::run(args, &config, &screen),
+        Some(Verb::Resume(args)) => resume::run(args, &config, &screen),
+        Some(Verb::Replay(args)) => replay::run(&args, &config, &screen),
+        Some(Verb::Inspect(args)) => inspect::run(&args),
+        Some(Verb::Verify(args)) => verify::run(&args),
+        Some(Verb::Recover(args)) => recover::run(&args),
+        Some(Verb::Sessions(verb)) => sessions::run(verb, &config),
+        Some(Verb::Models(args)) => models::run(&args),
+        Some(Verb::Doctor(args)) => doctor::run(&args, &config),
+        Some(Verb::Completions { shell }) => shell::completions(shell),
+        Some(Verb::Man) => shell::man(),
+    }
+}
+
+/// The program's own log goes to a file or nowhere; never to the terminal.
+fn start_log(file: Option<&std::path::Path>) -> anyhow::Result<()> {
+    use anyhow::Context;
+    let Some(path) = file else { return Ok(()) };
+    let file = std::fs::OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(path)
+        .with_context(|| format!("{}: cannot open the log file", path.display()))?;
+    let filter = tracing_subscriber::EnvFilter::try_from_env("ORGTOP_LOG")
+        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("orgtop=info"));
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_ansi(false)
+        .with_writer(std::sync::Mutex::new(file))
+        .init();
+    Ok(())
+}

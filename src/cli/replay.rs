@@ -1,0 +1,148 @@
+//! `orgtop replay`, and `orgtop` alone.
+
+use super::args::ReplayArgs;
+use super::settings::{ConfigFile, ScreenOptions};
+use super::{Exit, Usage, output, screen};
+use crate::org::Step;
+use crate::record::store::{self, Entry};
+use crate::record::{Player, SessionFile, Target};
+use crate::tui::app;
+use crate::tui::picker::{Item, pick};
+use crate::tui::plain::PlainLog;
+use crate::tui::replay::Replay;
+use crate::tui::run::run_replay;
+use crate::tui::terminal::Screen;
+use crate::tui::terminal::signals::end_by;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// Sessions that ship in the binary: name and content.
+const SHIPPED: [(&str, &[u8]); 1] = [(
+    "parallel.jsonl",
+    include_bytes!("../../sessions/parallel.jsonl"),
+)];
+
+/// Replays the first shipped session.
+///
+/// # Errors
+/// The terminal is gone.
+pub fn shipped(options: &ScreenOptions) -> anyhow::Result<Exit> {
+    let (name, bytes) = SHIPPED[0];
+    let file = SessionFile::in_memory(name, bytes.to_vec())?;
+    show(file, options, None, None)
+}
+
+/// Replays a file, or one that the person picks.
+///
+/// # Errors
+/// The file does not open; the terminal is gone.
+pub fn run(
+    args: &ReplayArgs,
+    config: &ConfigFile,
+    options: &ScreenOptions,
+) -> anyhow::Result<Exit> {
+    let target = args.at.as_deref().map(target).transpose()?;
+    let file = match &args.file {
+        Some(path) => SessionFile::open(path)?,
+        None => match choose(config, options)? {
+            Some(file) => file,
+            None => return Ok(Exit::Done),
+        },
+    };
+    show(file, options, args.speed, target)
+}
+
+fn target(text: &str) -> Result<Target, Usage> {
+    match text {
+        "start" => Ok(Target::Start),
+        "end" => Ok(Target::End),
+        number => number
+            .parse()
+            .map(|n| Target::Step(Step(n)))
+            .map_err(|_| Usage(format!("--at {text}: expected a step, `start` or `end`"))),
+    }
+}
+
+fn show(
+    file: SessionFile,
+    options: &ScreenOptions,
+    speed: Option<f32>,
+    at: Option<Target>,
+) -> anyhow::Result<Exit> {
+    if !screen::has_keys(options) {
+        return lines(&file);
+    }
+    if let Some(message) = file.read_only() {
+        output::say(&format!("orgtop: {message}"));
+    }
+    let name = file.path().display().to_string();
+    let mut player = Player::of(file)?;
+    if let Some(at) = at {
+        player.seek(at)?;
+    }
+    let replay = Replay::new(player).at_speed(speed.unwrap_or(1.0));
+    match run_replay(replay, screen::options(options, name)?)? {
+        app::Exit::Signal(ending) => end_by(ending),
+        app::Exit::Done | app::Exit::Forced => {}
+    }
+    Ok(Exit::Done)
+}
+
+/// Without a screen the whole session is printed at once.
+fn lines(file: &SessionFile) -> anyhow::Result<Exit> {
+    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+    let mut log = PlainLog::default();
+    let printed = (|| {
+        for recorded in file.events() {
+            log.event(&recorded?.event, &mut out)?;
+        }
+        log.finish(&mut out)?;
+        out.flush()
+    })();
+    match printed {
+        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => Err(e.into()),
+        _ => Ok(Exit::Done),
+    }
+}
+
+enum Choice {
+    Recorded(PathBuf),
+    Shipped(usize),
+}
+
+/// Lets the person pick among recorded and shipped sessions.
+fn choose(config: &ConfigFile, options: &ScreenOptions) -> anyhow::Result<Option<SessionFile>> {
+    if !screen::has_keys(options) {
+        return Err(
+            Usage("no session: give a file (`orgtop sessions list` shows them)".into()).into(),
+        );
+    }
+    let folder = super::sessions::folder(None, config)?;
+    let entries = store::list(&folder).unwrap_or_default();
+    let (mut items, mut choices): (Vec<Item>, Vec<Choice>) = entries
+        .iter()
+        .map(|entry: &Entry| (Item::of(entry), Choice::Recorded(entry.path.clone())))
+        .unzip();
+    for (i, (name, bytes)) in SHIPPED.iter().enumerate() {
+        let file = SessionFile::in_memory(name, bytes.to_vec())?;
+        items.push(Item::shipped(file.header()));
+        choices.push(Choice::Shipped(i));
+    }
+    let look = screen::options(options, String::new())?.look;
+    let picked = {
+        let mut terminal = Screen::enter(crate::tui::terminal::Modes::default())?;
+        pick(items, &look, &mut terminal)?
+    };
+    Ok(match picked.and_then(|i| choices.into_iter().nth(i)) {
+        None => None,
+        Some(Choice::Recorded(path)) => Some(open(&path)?),
+        Some(Choice::Shipped(i)) => {
+            let (name, bytes) = SHIPPED[i];
+            Some(SessionFile::in_memory(name, bytes.to_vec())?)
+        }
+    })
+}
+
+fn open(path: &Path) -> anyhow::Result<SessionFile> {
+    Ok(SessionFile::open(path)?)
+}

@@ -1,0 +1,67 @@
+//! `orgtop resume`
+
+use super::args::ResumeArgs;
+use super::engine::Source;
+use super::inspect::fold;
+use super::run::{audience, read_orders, show};
+use super::settings::{ConfigFile, ScreenOptions};
+use super::{Exit, output};
+use crate::live::{OpenEngine, Plan, Start};
+use crate::org::RunEnd;
+use crate::record::Header;
+use anyhow::bail;
+
+/// Goes on with an interrupted session.
+///
+/// # Errors
+/// When there is nothing to go on with, or the model is another one.
+pub fn run(args: ResumeArgs, config: &ConfigFile, screen: &ScreenOptions) -> anyhow::Result<Exit> {
+    let folded = fold(&args.file)?;
+    if let Some(end) = folded.organization.end
+        && end != RunEnd::Interrupted
+    {
+        bail!(
+            "{}: this session ended ({end:?}); only interrupted ones go on. Watch it with `orgtop replay`",
+            args.file.display()
+        );
+    }
+    if !folded.report.is_clean() {
+        output::say(&format!("orgtop: {}", folded.report));
+    }
+    let source = Source::choose(args.model.or_else(|| config.run.model.clone()), args.script)?;
+    let open = source.open(&config.run)?;
+    let open = if args.other_model {
+        open
+    } else {
+        only_if_same(open, folded.header)
+    };
+    let plan = Plan {
+        open,
+        start: Start::Resumed(args.file.clone()),
+        file: Some(args.file),
+        orders: read_orders(args.output.commands.as_deref())?,
+        audience: audience(&args.output, screen),
+    };
+    show(plan, &args.output, screen, source.to_string())
+}
+
+/// Opens the engine, but refuses one whose tokens would mean something else.
+fn only_if_same(open: OpenEngine, header: Header) -> OpenEngine {
+    Box::new(move || {
+        let engine = open()?;
+        let (now, then) = (&engine.card().model, &header.engine.model);
+        if now.arch == then.arch
+            && now.weights_sha256 == then.weights_sha256
+            && now.tokenizer_sha256 == then.tokenizer_sha256
+        {
+            return Ok(engine);
+        }
+        Err(crate::engine::EngineError::Model {
+            path: now.name.clone(),
+            message: format!(
+                "not the model that was recorded ({} {}); give that one, or --other-model to go on anyway",
+                then.name, then.arch
+            ),
+        })
+    })
+}

@@ -1,0 +1,141 @@
+//! `orgtop run`
+
+use super::args::{OutputArgs, RunArgs};
+use super::engine::Source;
+use super::settings::{ConfigFile, ScreenOptions};
+use super::{Exit, Usage, headless};
+use crate::live::{Audience, Order, Plan, Start, launch, parse_orders};
+use crate::record::store;
+use anyhow::Context;
+use std::collections::VecDeque;
+use std::io::{IsTerminal, Read};
+use std::path::{Path, PathBuf};
+
+/// Longest query read from standard input.
+const LONGEST_QUERY: u64 = 4 << 20;
+
+/// Runs an organization.
+///
+/// # Errors
+/// Wrong usage, unreadable files, a model that does not load.
+pub fn run(args: RunArgs, config: &ConfigFile, screen: &ScreenOptions) -> anyhow::Result<Exit> {
+    let options = args.options.or(config.run.clone());
+    let source = Source::choose(options.model.clone(), args.script)?;
+    let query = read_query(args.query)?;
+    let orders = read_orders(args.output.commands.as_deref())?;
+    let open = source.open(&options)?;
+    let now = jiff::Zoned::now();
+    let id = store::new_id(&now);
+    let file = where_to_record(args.record, args.no_record, config, &id)?;
+    let plan = Plan {
+        open,
+        start: Start::Fresh {
+            config: options.config(query, fresh_seed()),
+            created: now.timestamp().to_string(),
+            id,
+        },
+        file,
+        orders,
+        audience: audience(&args.output, screen),
+    };
+    show(plan, &args.output, screen, source.to_string())
+}
+
+/// Runs a plan in the way that was asked for; `loading` says what is being loaded.
+///
+/// # Errors
+/// Whatever kept the session from starting, or the terminal.
+pub fn show(
+    plan: Plan,
+    output: &OutputArgs,
+    screen: &ScreenOptions,
+    loading: String,
+) -> anyhow::Result<Exit> {
+    if output.headless {
+        headless::run(plan, output.json)
+    } else {
+        let options = super::screen::options(screen, loading)?;
+        let file = plan.file.clone();
+        super::screen::live(launch(plan), file, screen, options)
+    }
+}
+
+/// Whether somebody can answer while the run stands still.
+#[must_use]
+pub fn audience(output: &OutputArgs, screen: &ScreenOptions) -> Audience {
+    if output.headless || !super::screen::has_keys(screen) {
+        Audience::Nobody
+    } else {
+        Audience::Person
+    }
+}
+
+fn read_query(argument: Option<String>) -> anyhow::Result<String> {
+    let text = match argument {
+        Some(text) if text != "-" => text,
+        given => {
+            if given.is_none() && std::io::stdin().is_terminal() {
+                return Err(
+                    Usage("no query: give it as an argument or on standard input".into()).into(),
+                );
+            }
+            let mut bytes = Vec::new();
+            std::io::stdin()
+                .lock()
+                .take(LONGEST_QUERY + 1)
+                .read_to_end(&mut bytes)
+                .context("cannot read the query from standard input")?;
+            if bytes.len() as u64 > LONGEST_QUERY {
+                return Err(
+                    Usage("the query on standard input is longer than 4 MiB".into()).into(),
+                );
+            }
+            String::from_utf8(bytes)
+                .map_err(|_| Usage("the query on standard input is not UTF-8 text".into()))?
+        }
+    };
+    let text = text.trim();
+    if text.is_empty() {
+        return Err(Usage("the query is empty".into()).into());
+    }
+    Ok(text.to_owned())
+}
+
+/// Reads a commands file, if one is given.
+///
+/// # Errors
+/// Unreadable, or a line that is no order.
+pub fn read_orders(path: Option<&Path>) -> anyhow::Result<VecDeque<Order>> {
+    let Some(path) = path else {
+        return Ok(VecDeque::new());
+    };
+    let text = std::fs::read_to_string(path)
+        .with_context(|| format!("{}: cannot read the commands", path.display()))?;
+    Ok(parse_orders(&text, &path.display().to_string())?)
+}
+
+fn where_to_record(
+    given: Option<PathBuf>,
+    no_record: bool,
+    config: &ConfigFile,
+    id: &str,
+) -> anyhow::Result<Option<PathBuf>> {
+    if given.is_some() {
+        return Ok(given);
+    }
+    if no_record || config.sessions.record == Some(false) {
+        return Ok(None);
+    }
+    let folder = super::sessions::folder(None, config)?;
+    Ok(Some(store::path_of(&folder, id)))
+}
+
+/// A seed nobody chose; it is recorded.
+fn fresh_seed() -> u64 {
+    use std::hash::{BuildHasher, Hasher};
+    // Small enough to be typed again.
+    std::collections::hash_map::RandomState::new()
+        .build_hasher()
+        .finish()
+        % 1_000_000_007
+}

@@ -1,0 +1,99 @@
+//! Opening the screen (or the line log) with what flags, config and terminal say.
+
+use super::settings::{ScreenOptions, config_folder};
+use super::{Exit, headless, output};
+use crate::live::{Finished, Handle, LiveError};
+use crate::org::Command;
+use crate::tui::app::{self, Options};
+use crate::tui::keymap::Keymap;
+use crate::tui::look::Look;
+use crate::tui::run::{run_live, run_plain};
+use crate::tui::source::LiveSource;
+use crate::tui::terminal::signals::end_by;
+use crate::tui::terminal::{Caps, Modes, Presentation};
+use crate::tui::text::{Glyphs, safe_line};
+use crate::tui::theme::Theme;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// The theme where none is named.
+const THEME: &str = "terminal";
+
+/// Whether a person at a keyboard can answer: there is a screen, and it is wanted.
+#[must_use]
+pub fn has_keys(screen: &ScreenOptions) -> bool {
+    screen.plain != Some(true) && Caps::read().presentation == Presentation::Screen
+}
+
+/// What flags, config, key map and terminal make of the screen. Wrong themes and key maps are found here,
+/// before anything is started.
+///
+/// # Errors
+/// A theme or key map that does not load, with file and line.
+pub fn options(screen: &ScreenOptions, loading: String) -> anyhow::Result<Options> {
+    let caps = Caps::read();
+    let folder = config_folder();
+    let themes: Vec<PathBuf> = folder.iter().map(|f| f.join("themes")).collect();
+    let theme = Theme::load(
+        screen.theme.as_deref().unwrap_or(THEME),
+        &themes,
+        caps.depth,
+    )?;
+    let keymap = match &folder {
+        Some(folder) => Keymap::load(&folder.join("keymap.toml"))?,
+        None => Keymap::default(),
+    };
+    let ascii = screen.ascii.unwrap_or(caps.glyphs == Glyphs::Ascii);
+    Ok(Options {
+        look: Look::new(theme, ascii, screen.no_animation != Some(true)),
+        keymap,
+        modes: Modes {
+            mouse: screen.mouse.unwrap_or(true),
+            keyboard: caps.keyboard,
+        },
+        loading,
+    })
+}
+
+/// Shows a running session until the person leaves, on a screen or as lines.
+///
+/// # Errors
+/// The terminal is gone; whatever kept the session from starting.
+pub fn live(
+    handle: Handle,
+    file: Option<PathBuf>,
+    screen: &ScreenOptions,
+    options: Options,
+) -> anyhow::Result<Exit> {
+    let source = LiveSource {
+        commands: handle.commands.clone(),
+        mailbox: Arc::clone(&handle.mailbox),
+    };
+    let exit = if has_keys(screen) {
+        run_live(source, options)?
+    } else {
+        run_plain(&source, &mut std::io::stdout().lock())?
+    };
+    if exit == app::Exit::Forced {
+        output::say("orgtop: the session did not answer and was left behind");
+        return Ok(Exit::Failed);
+    }
+    // If the session is over already nobody takes this, and nobody needs to.
+    let _ = handle.commands.send(Command::Interrupt);
+    let finished = handle.wait();
+    if let app::Exit::Signal(ending) = exit {
+        end_by(ending);
+    }
+    leave(finished, file)
+}
+
+fn leave(finished: Result<Finished, LiveError>, file: Option<PathBuf>) -> anyhow::Result<Exit> {
+    let finished = finished?;
+    if let Some(error) = &finished.record_error {
+        output::say(&format!("orgtop: the recording is incomplete: {error}"));
+    }
+    if let Some(file) = file {
+        output::say(&safe_line(&format!("recorded in {}", file.display())));
+    }
+    Ok(headless::exit(&finished))
+}

@@ -1,0 +1,145 @@
+//! The one object that `run --headless --json` and `inspect --json` print.
+
+use crate::org::{
+    Command, ErrorKind, Metrics, Organization, Outcome, Role, RunEnd, Seat, Step, ThreadEnd,
+    ThreadId, slack,
+};
+use serde::Serialize;
+
+/// A session in numbers. `begin`, `finish`, `slack` and `T` are ideal steps.
+#[derive(Debug, Clone, Serialize)]
+pub struct Summary {
+    /// The final answer, whole or partial.
+    pub answer: Option<String>,
+    /// How the run ended; `null` while it has not (or the file was cut off).
+    pub end: Option<RunEnd>,
+    /// The measures.
+    pub metrics: Metrics,
+    /// Errors in order.
+    pub errors: Vec<ErrorRow>,
+    /// Threads in path order, the organizer first.
+    pub threads: Vec<ThreadRow>,
+    /// Commands in order, then those that never came due.
+    pub commands: Vec<CommandRow>,
+    /// The session file, where there is one.
+    pub session: Option<String>,
+}
+
+/// One error.
+#[derive(Debug, Clone, Serialize)]
+pub struct ErrorRow {
+    /// Which.
+    pub kind: ErrorKind,
+    /// Whose.
+    pub thread: ThreadId,
+    /// When.
+    pub step: Step,
+    /// For people.
+    pub message: String,
+}
+
+/// One thread.
+#[derive(Debug, Clone, Serialize)]
+pub struct ThreadRow {
+    /// Its name.
+    pub id: ThreadId,
+    /// Its role.
+    pub role: Role,
+    /// Its sub-query index.
+    pub index: Option<u16>,
+    /// Who forked it.
+    pub parent: Option<ThreadId>,
+    /// Who writes it.
+    pub seat: Seat,
+    /// Tokens it decoded.
+    pub tokens: u64,
+    /// Ideal step after which it began.
+    pub begin: Option<u64>,
+    /// Ideal step of its last token.
+    pub finish: Option<u64>,
+    /// How it ended; `null` while it has not.
+    pub end: Option<ThreadEnd>,
+    /// Tokens it could have decoded more without raising `T`; `null` if nobody joins it.
+    pub slack: Option<u64>,
+}
+
+/// One command.
+#[derive(Debug, Clone, Serialize)]
+pub struct CommandRow {
+    /// Its word.
+    #[serde(rename = "do")]
+    pub verb: &'static str,
+    /// When it was asked; `null` if it never was.
+    pub step: Option<Step>,
+    /// `done`, `queued`, `refused` or `unfired`.
+    pub result: &'static str,
+    /// Why it was queued or refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}
+
+impl Summary {
+    /// Sums up an organization; `unfired` are orders that never came due.
+    #[must_use]
+    pub fn new(org: &Organization, unfired: &[Command], session: Option<String>) -> Self {
+        let traces = org.traces();
+        let schedule = org.schedule();
+        let slack = slack(&traces, org.capacity, &schedule);
+        let asked = org.commands.iter().map(|c| {
+            let (result, why) = match &c.outcome {
+                Some(Outcome::Done) => ("done", None),
+                Some(Outcome::Queued { why }) => ("queued", Some(why.clone())),
+                Some(Outcome::Refused { why }) => ("refused", Some(why.clone())),
+                None => ("queued", None),
+            };
+            CommandRow {
+                verb: c.command.name(),
+                step: Some(c.step),
+                result,
+                why,
+            }
+        });
+        let never = unfired.iter().map(|command| CommandRow {
+            verb: command.name(),
+            step: None,
+            result: "unfired",
+            why: None,
+        });
+        Self {
+            answer: org.answer.clone(),
+            end: org.end,
+            metrics: org.recorded_metrics.unwrap_or_else(|| org.metrics()),
+            errors: org
+                .errors
+                .iter()
+                .map(|e| ErrorRow {
+                    kind: e.kind,
+                    thread: e.thread,
+                    step: e.step,
+                    message: e.message.clone(),
+                })
+                .collect(),
+            threads: org
+                .threads()
+                .map(|t| {
+                    let lane = schedule.lanes.get(&t.id);
+                    let begin = lane.and_then(|l| l.begin);
+                    ThreadRow {
+                        id: t.id,
+                        role: t.role,
+                        index: t.id.index(),
+                        parent: t.id.parent(),
+                        seat: t.seat.clone(),
+                        tokens: t.tokens,
+                        begin,
+                        finish: begin.and(lane).map(|l| l.finish),
+                        end: t.end(),
+                        slack: slack.get(&t.id).copied(),
+                    }
+                })
+                .collect(),
+            commands: asked.chain(never).collect(),
+            session,
+        }
+    }
+}
