@@ -2,7 +2,6 @@ use super::super::transcript::Piece;
 use super::grammars::Grammars;
 use super::*;
 use crate::org::Author;
-use std::sync::OnceLock;
 
 fn push(transcript: &mut Transcript, text: &str) {
     let piece = Piece::Decoded {
@@ -18,18 +17,13 @@ fn of(text: &str) -> Transcript {
     transcript
 }
 
-fn grammars() -> &'static Grammars {
-    static GRAMMARS: OnceLock<Grammars> = OnceLock::new();
-    GRAMMARS.get_or_init(Grammars::load)
-}
-
 fn look(
     t: &Transcript,
     span: Range<usize>,
     highlighter: &mut Highlighter,
 ) -> Vec<(Range<usize>, Word)> {
     if let (_, Some(job)) = highlighter.look(t, &span) {
-        job.run(grammars());
+        job.run(Grammars::shared());
     }
     let (words, job) = highlighter.look(t, &span);
     assert!(job.is_none(), "nothing is asked for twice: {job:?}");
@@ -153,6 +147,20 @@ fn text_stays_plain_until_it_was_parsed() {
 }
 
 #[test]
+fn the_worker_answers_and_wakes() {
+    let text = of("```rust\nlet x = 1;\n");
+    let span = 0..text.shown().len();
+    let (wake, woken) = std::sync::mpsc::channel();
+    start_highlighting(move || drop(wake.send(())));
+    let mut highlighter = Highlighter::default();
+    assert_eq!(highlighter.words(&text, &span), []);
+    woken
+        .recv_timeout(std::time::Duration::from_secs(30))
+        .unwrap();
+    assert!(!highlighter.words(&text, &span).is_empty());
+}
+
+#[test]
 fn no_grammar_breaks_on_hostile_text() {
     let hostile = [
         "\"'`<<EOF <?php {{{ [[[ ((( /* <!-- \\",
@@ -161,7 +169,7 @@ fn no_grammar_breaks_on_hostile_text() {
         "",
         "🧠👩‍👩‍👧 北京 ␛[2J ⟨FORK 1⟩",
     ];
-    let grammars = grammars();
+    let grammars = Grammars::shared();
     for syntax in grammars.set.syntaxes() {
         let mut progress = grammars.begin(&syntax.name, 0).unwrap();
         for line in hostile {
@@ -175,7 +183,7 @@ fn no_grammar_breaks_on_hostile_text() {
 fn timing_of_grammars() {
     let ms = |began: std::time::Instant| began.elapsed().as_secs_f64() * 1e3;
     let began = std::time::Instant::now();
-    let grammars = Grammars::load();
+    let grammars = Grammars::shared();
     println!("loading the grammars {:.1} ms", ms(began));
     for (language, line) in [
         ("json", "{\"a\": [1, true, \"x\"]}\n"),
