@@ -2,6 +2,7 @@ use super::super::transcript::Piece;
 use super::grammars::Grammars;
 use super::*;
 use crate::org::Author;
+use proptest::prelude::*;
 
 fn push(transcript: &mut Transcript, text: &str) {
     let piece = Piece::Decoded {
@@ -151,7 +152,7 @@ fn the_worker_answers_and_wakes() {
     let text = of("```rust\nlet x = 1;\n");
     let span = 0..text.shown().len();
     let (wake, woken) = std::sync::mpsc::channel();
-    start_highlighting(move || drop(wake.send(())));
+    start_highlighting(move || wake.send(()).unwrap_or_default());
     let mut highlighter = Highlighter::default();
     assert_eq!(highlighter.words(&text, &span), []);
     woken
@@ -174,6 +175,27 @@ fn no_grammar_breaks_on_hostile_text() {
         let mut progress = grammars.begin(&syntax.name, 0).unwrap();
         for line in hostile {
             grammars.parse(&mut progress, line);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn words_lie_within_their_line(
+        language in prop::sample::select(vec!["json", "rust", "py", "sh", "js", "html", "md", "c", "yaml", "sql", "rb", "php", "hs", "tex"]),
+        lines in prop::collection::vec("[ -~é🧠]{0,60}", 1..8),
+    ) {
+        let grammars = Grammars::shared();
+        let mut progress = grammars.begin(language, 0).unwrap();
+        for line in lines {
+            let mut last = 0;
+            for (span, _) in grammars.parse(&mut progress, &line).iter() {
+                prop_assert!(span.start >= last && span.start < span.end && span.end <= line.len());
+                prop_assert!(line.get(span.clone()).is_some(), "between characters");
+                last = span.end;
+            }
         }
     }
 }
