@@ -154,6 +154,10 @@ impl PaneState {
             return;
         }
         self.wrap.prepare(transcript, width);
+        if self.anchor().is_some_and(|top| top > transcript.end()) {
+            // The text was cut back to before the anchor.
+            self.mode = Mode::Follow;
+        }
         for request in std::mem::take(&mut self.requests) {
             self.serve(request, transcript, height);
         }
@@ -256,7 +260,7 @@ impl PaneState {
             return;
         };
         let bottom = self.view.last().map_or(0, |row| row.end);
-        let seen = seen.max(transcript.source_of(bottom));
+        let seen = seen.min(transcript.end()).max(transcript.source_of(bottom));
         self.mode = Mode::Anchored { top, seen };
         if seen >= transcript.end() {
             self.new_below = 0;
