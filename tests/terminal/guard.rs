@@ -4,8 +4,8 @@
 //! library's `Screen` and ends in the way that `GUARDED` names.
 
 use crate::harness::{Session, Start};
-use crossterm::event::{Event, KeyCode, KeyModifiers, poll, read};
-use orgtop::tui::terminal::signals::{Notice, end_by, watch};
+use crossterm::event::{Event, KeyCode, KeyModifiers, read};
+use orgtop::tui::terminal::signals::{GRACE, Notice, end_by, watch};
 use orgtop::tui::terminal::{Modes, Screen};
 use ratatui::widgets::Paragraph;
 use std::sync::mpsc;
@@ -48,6 +48,13 @@ fn guarded() {
         keyboard: true,
     })
     .expect("a terminal");
+    // As the application does: on a terminal that is gone, reading may never return.
+    let (type_key, typed) = mpsc::channel();
+    std::thread::spawn(move || {
+        while let Ok(event) = read() {
+            let _ = type_key.send(event);
+        }
+    });
     let began = Instant::now();
     let mut frames = 0;
     // Long enough for every test, short enough to leave nothing behind.
@@ -87,8 +94,7 @@ fn guarded() {
             ("copy", 3) => screen.copy("hello").expect("a terminal"),
             _ => {}
         }
-        if poll(Duration::from_millis(10)).expect("a terminal")
-            && let Event::Key(key) = read().expect("a terminal")
+        if let Ok(Event::Key(key)) = typed.recv_timeout(Duration::from_millis(10))
             && key.code == KeyCode::Char('z')
             && key.modifiers == KeyModifiers::CONTROL
         {
@@ -172,8 +178,10 @@ fn a_stuck_program_is_ended_by_the_second_signal() {
 fn a_closed_terminal_ends_the_program() {
     let mut session = program("wait").spawn();
     session.wait_for("in the screen");
+    let began = Instant::now();
     session.hang_up();
     session.wait_end();
+    assert!(began.elapsed() < GRACE, "by itself, not by force");
 }
 
 #[test]
@@ -205,6 +213,18 @@ fn ctrl_z_stops_with_a_restored_terminal_and_fg_repaints() {
     shell.keys("kill %1; fg\r");
     shell.wait_for("ended by SIGTERM");
     assert!(!shell.with(vt100::Screen::alternate_screen));
+}
+
+#[test]
+fn ctrl_z_where_nobody_could_continue_it_goes_on() {
+    let mut session = program("wait").spawn();
+    session.wait_for("in the screen");
+    session.keys("\x1a");
+    session.wait_until("it took the terminal again", |s| {
+        s.count("\x1b[?1049h") == 2
+    });
+    session.wait_for("in the screen");
+    assert!(session.with(vt100::Screen::alternate_screen));
 }
 
 #[test]

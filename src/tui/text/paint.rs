@@ -1,7 +1,7 @@
 //! Rows in view to cells.
 
 use super::cluster::{Clusters, Glyphs, ascii_stand_in, cluster_width};
-use super::highlight::Word;
+use super::highlight::Code;
 use super::style::TextStyles;
 use super::tag::TagKind;
 use super::transcript::{PieceKind, Transcript};
@@ -46,25 +46,26 @@ struct Layer {
 pub(super) struct Scene<'a> {
     transcript: &'a Transcript,
     look: &'a Look<'a>,
-    /// Code, in order and without overlap.
-    words: Vec<(Range<usize>, Word)>,
+    words: Code,
     /// Everything else; later ones lie on top.
     layers: Vec<Layer>,
 }
 
 impl<'a> Scene<'a> {
-    /// Gets ready to draw `span` of the shown text.
+    /// Gets ready to draw `rows` of the shown text.
     pub(super) fn new(
         transcript: &'a Transcript,
-        span: &Range<usize>,
-        words: Vec<(Range<usize>, Word)>,
+        rows: &[Range<usize>],
+        words: Code,
         look: &'a Look<'a>,
     ) -> Self {
+        let start = rows.first().map_or(0, |row| row.start);
+        let span = start..rows.last().map_or(start, |row| row.end);
         Self {
             transcript,
             look,
             words,
-            layers: layers(transcript, span, look),
+            layers: layers(transcript, &span, look),
         }
     }
 
@@ -150,6 +151,7 @@ impl<'a> Scene<'a> {
 fn layers(transcript: &Transcript, span: &Range<usize>, look: &Look<'_>) -> Vec<Layer> {
     let styles = look.styles;
     let mut layers: Vec<Layer> = transcript
+        .display()
         .chips(span)
         .iter()
         .map(|chip| Layer {
@@ -190,10 +192,12 @@ fn matches<'a>(
     span: &Range<usize>,
     pattern: &'a Regex,
 ) -> impl Iterator<Item = Range<usize>> + 'a {
-    let first = transcript.chunk_of(span.start);
-    let last = transcript.chunk_of(span.end.saturating_sub(1).max(span.start));
+    let first = transcript.display().chunk_of(span.start);
+    let last = transcript
+        .display()
+        .chunk_of(span.end.saturating_sub(1).max(span.start));
     (first..=last).flat_map(move |chunk| {
-        let span = transcript.chunk(chunk);
+        let span = transcript.display().chunk(chunk);
         let start = span.start;
         pattern
             .find_iter(transcript.shown()[span].trim_end_matches('\n'))

@@ -1,18 +1,14 @@
-//! Where a pane stands in its text, and the widget that draws the rows in view.
+//! Where a pane stands in its text.
 //!
 //! A pane follows the end of its text or is anchored to the byte at its top; an anchor never moves
-//! while text arrives or the size changes. Borders, titles and keys belong to the panels.
+//! while text arrives or the size changes. Drawing is the widget's matter ([`super::TextPane`]).
 
-use super::cluster::{Glyphs, text_width};
-use super::highlight::Highlighter;
-use super::paint::{self, Look, Scene};
-use super::style::TextStyles;
+use super::cluster::text_width;
+use super::highlight::{Code, Highlighter};
+use super::paint;
 use super::transcript::Transcript;
 use super::wrap::{Place, Wrap, row_starts};
-use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
-use ratatui::widgets::StatefulWidget;
-use regex::Regex;
 use std::ops::Range;
 
 /// Rows after which [`PaneState::new_below`] stops counting.
@@ -158,12 +154,29 @@ impl PaneState {
             return;
         }
         self.wrap.prepare(transcript, width);
+        if self.anchor().is_some_and(|top| top > transcript.end()) {
+            // The text was cut back to before the anchor.
+            self.mode = Mode::Follow;
+        }
         for request in std::mem::take(&mut self.requests) {
             self.serve(request, transcript, height);
         }
         let top = self.top_place(transcript, height);
         self.fill(transcript, top, height);
         self.count_below(transcript, width);
+    }
+
+    /// Lays out for `area` and gives the rows in view with the words of code in them, if any.
+    pub(super) fn rows_and_words(
+        &mut self,
+        transcript: &Transcript,
+        area: Rect,
+    ) -> Option<(&[Range<usize>], Code)> {
+        self.text_area = area;
+        self.lay_out(transcript, area.width, area.height);
+        let span = self.view.first()?.start..self.view.last()?.end;
+        let words = self.highlighter.words(transcript, &span);
+        Some((&self.view, words))
     }
 
     fn tail(&mut self, transcript: &Transcript, height: usize) -> Place {
@@ -247,7 +260,7 @@ impl PaneState {
             return;
         };
         let bottom = self.view.last().map_or(0, |row| row.end);
-        let seen = seen.max(transcript.source_of(bottom));
+        let seen = seen.min(transcript.end()).max(transcript.source_of(bottom));
         self.mode = Mode::Anchored { top, seen };
         if seen >= transcript.end() {
             self.new_below = 0;
@@ -263,17 +276,17 @@ impl PaneState {
                 width,
                 seen,
                 rows: 0,
-                chunk: transcript.chunk_of(from),
+                chunk: transcript.display().chunk_of(from),
             };
         }
         let rows_in = |chunk: usize| {
-            let span = transcript.chunk(chunk);
+            let span = transcript.display().chunk(chunk);
             row_starts(&transcript.shown()[span.clone()], width)
                 .iter()
                 .filter(|start| span.start + **start as usize >= from)
                 .count()
         };
-        let last = transcript.chunk_count() - 1;
+        let last = transcript.display().chunk_count() - 1;
         while self.below.chunk < last && self.below.rows < COUNTED {
             self.below.rows += rows_in(self.below.chunk);
             self.below.chunk += 1;
@@ -284,81 +297,6 @@ impl PaneState {
             0
         };
         self.new_below = (self.below.rows + open).min(COUNTED);
-    }
-}
-
-/// Draws the rows of a thread's text that are in view, with a gutter of one column.
-#[derive(Debug, Clone)]
-pub struct TextPane<'a> {
-    transcript: &'a Transcript,
-    look: Look<'a>,
-}
-
-impl<'a> TextPane<'a> {
-    /// A plain view of `transcript`.
-    #[must_use]
-    pub fn new(transcript: &'a Transcript, styles: &'a TextStyles) -> Self {
-        Self {
-            transcript,
-            look: Look::new(styles),
-        }
-    }
-
-    /// Which characters the terminal can show.
-    #[must_use]
-    pub fn glyphs(mut self, glyphs: Glyphs) -> Self {
-        self.look.glyphs = glyphs;
-        self
-    }
-
-    /// Whether a mark behind the last character says that more is coming.
-    #[must_use]
-    pub fn streaming(mut self, streaming: bool) -> Self {
-        self.look.streaming = streaming;
-        self
-    }
-
-    /// The byte of the thread's text under the cursor.
-    #[must_use]
-    pub fn cursor(mut self, byte: Option<u64>) -> Self {
-        self.look.cursor = byte;
-        self
-    }
-
-    /// The selected bytes of the thread's text.
-    #[must_use]
-    pub fn selection(mut self, span: Option<Range<u64>>) -> Self {
-        self.look.selection = span;
-        self
-    }
-
-    /// What is searched for; every match in view is marked.
-    #[must_use]
-    pub fn search(mut self, pattern: Option<&'a Regex>) -> Self {
-        self.look.search = pattern;
-        self
-    }
-}
-
-impl StatefulWidget for TextPane<'_> {
-    type State = PaneState;
-
-    fn render(self, area: Rect, buf: &mut Buffer, state: &mut PaneState) {
-        let area = area.intersection(buf.area);
-        let text_area = Rect {
-            x: area.x.saturating_add(1),
-            width: area.width.saturating_sub(1),
-            ..area
-        };
-        state.text_area = text_area;
-        state.lay_out(self.transcript, text_area.width, text_area.height);
-        let (Some(first), Some(last)) = (state.view.first(), state.view.last()) else {
-            return;
-        };
-        let span = first.start..last.end;
-        let words = state.highlighter.words(self.transcript, &span);
-        let scene = Scene::new(self.transcript, &span, words, &self.look);
-        scene.paint(&state.view, text_area, buf);
     }
 }
 

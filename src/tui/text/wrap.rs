@@ -1,6 +1,6 @@
 //! Cutting text into rows.
 //!
-//! A text is kept in *chunks*: its lines, long lines in pieces of at most [`CHUNK`] bytes. Rows never
+//! A text is kept in *chunks*: its lines, long lines in pieces of at most 4 KiB. Rows never
 //! cross a chunk, so appending re-wraps one chunk only, any place is found by wrapping one chunk only,
 //! and nothing grows with the length of the text. Rows follow one another without gaps: put together
 //! they are the text.
@@ -112,9 +112,9 @@ impl Wrap {
     }
 
     fn rows(&mut self, transcript: &Transcript, chunk: usize) -> Arc<[u32]> {
-        let span = transcript.chunk(chunk);
+        let span = transcript.display().chunk(chunk);
         // An unsettled tail can change without growing.
-        let settled = span.end <= transcript.settled();
+        let settled = span.end <= transcript.display().settled();
         if let Some((end, rows)) = self.chunks.get(&chunk)
             && *end == span.end
             && settled
@@ -131,8 +131,8 @@ impl Wrap {
 
     /// The row that shows byte `shown`.
     pub(super) fn place_of(&mut self, transcript: &Transcript, shown: usize) -> Place {
-        let chunk = transcript.chunk_of(shown);
-        let within = shown - transcript.chunk(chunk).start;
+        let chunk = transcript.display().chunk_of(shown);
+        let within = shown - transcript.display().chunk(chunk).start;
         let rows = self.rows(transcript, chunk);
         let row = rows
             .partition_point(|r| *r as usize <= within)
@@ -142,7 +142,7 @@ impl Wrap {
 
     /// The last row.
     pub(super) fn last(&mut self, transcript: &Transcript) -> Place {
-        let chunk = transcript.chunk_count().saturating_sub(1);
+        let chunk = transcript.display().chunk_count().saturating_sub(1);
         Place {
             chunk,
             row: self.rows(transcript, chunk).len() - 1,
@@ -151,7 +151,7 @@ impl Wrap {
 
     /// The bytes of the shown text in a row.
     pub(super) fn span(&mut self, transcript: &Transcript, place: Place) -> Range<usize> {
-        let chunk = transcript.chunk(place.chunk);
+        let chunk = transcript.display().chunk(place.chunk);
         let rows = self.rows(transcript, place.chunk);
         let offset = |row: usize| rows.get(row).map(|r| chunk.start + *r as usize);
         let start = offset(place.row).unwrap_or(chunk.end);
@@ -190,7 +190,7 @@ impl Wrap {
                     row: row + left,
                 };
             }
-            if chunk + 1 >= transcript.chunk_count() {
+            if chunk + 1 >= transcript.display().chunk_count() {
                 return Place {
                     chunk,
                     row: rows - 1,

@@ -30,11 +30,11 @@ pub(super) struct Blocks {
 impl Blocks {
     /// Sorts the lines that have been completed since.
     pub(super) fn scan(&mut self, transcript: &Transcript) {
-        while self.scanned + 1 < transcript.chunk_count() {
+        while self.scanned + 1 < transcript.display().chunk_count() {
             let chunk = self.scanned;
             self.scanned += 1;
             let is_open = self.blocks.last().is_some_and(|b| b.end.is_none());
-            let first = transcript.shown().as_bytes()[transcript.chunk(chunk).start];
+            let first = transcript.shown().as_bytes()[transcript.display().chunk(chunk).start];
             if (is_open || matches!(first, b' ' | b'`' | b'{' | b'['))
                 && let Some(line) = whole_line(transcript, chunk)
             {
@@ -98,7 +98,7 @@ impl Blocks {
 
 /// The text of `chunk` with its line break, if it is a line of its own.
 pub(super) fn whole_line(transcript: &Transcript, chunk: usize) -> Option<&str> {
-    let span = transcript.chunk(chunk);
+    let span = transcript.display().chunk(chunk);
     let begins = span.start == 0 || transcript.shown().as_bytes()[span.start - 1] == b'\n';
     let line = &transcript.shown()[span];
     (begins && line.ends_with('\n')).then_some(line)

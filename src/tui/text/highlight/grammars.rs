@@ -1,7 +1,7 @@
 //! Lines of code to words, by syntect's grammars.
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use syntect::parsing::{ParseState, Scope, ScopeStack, SyntaxSet};
 
 /// Longer lines stay plain, in bytes.
@@ -63,7 +63,13 @@ pub(super) struct Progress {
 }
 
 impl Grammars {
-    pub(super) fn load() -> Self {
+    /// The grammars of this process, with the expressions compiled so far.
+    pub(super) fn shared() -> &'static Self {
+        static SHARED: OnceLock<Grammars> = OnceLock::new();
+        SHARED.get_or_init(Self::load)
+    }
+
+    fn load() -> Self {
         Self {
             set: SyntaxSet::load_defaults_newlines(),
             words: WORDS

@@ -22,6 +22,9 @@ use worker::{Board, Job, Run};
 /// line. What opened further up (a long comment) is missed.
 const RUN_UP: usize = 50;
 
+/// Words of code by their place in the shown text, in order and without overlap.
+pub(super) type Code = Vec<(Range<usize>, Word)>;
+
 /// Colours of one transcript, as far as they were looked at.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Highlighter {
@@ -33,11 +36,7 @@ pub(super) struct Highlighter {
 impl Highlighter {
     /// Words of code in the chunks that hold `span` of the shown text, in order, as far as they are
     /// known; asks for the others.
-    pub(super) fn words(
-        &mut self,
-        transcript: &Transcript,
-        span: &Range<usize>,
-    ) -> Vec<(Range<usize>, Word)> {
+    pub(super) fn words(&mut self, transcript: &Transcript, span: &Range<usize>) -> Code {
         let (words, job) = self.look(transcript, span);
         if let Some(job) = job {
             worker::send(job);
@@ -45,11 +44,7 @@ impl Highlighter {
         words
     }
 
-    fn look(
-        &mut self,
-        transcript: &Transcript,
-        span: &Range<usize>,
-    ) -> (Vec<(Range<usize>, Word)>, Option<Job>) {
+    fn look(&mut self, transcript: &Transcript, span: &Range<usize>) -> (Code, Option<Job>) {
         if self.revision != transcript.revision() {
             *self = Self {
                 revision: transcript.revision(),
@@ -60,10 +55,12 @@ impl Highlighter {
         let mut board = self.board.lock().unwrap_or_else(PoisonError::into_inner);
         let mut words = Vec::new();
         let mut runs: Vec<Run> = Vec::new();
-        let first = transcript.chunk_of(span.start);
-        let last = transcript.chunk_of(span.end.saturating_sub(1).max(span.start));
+        let first = transcript.display().chunk_of(span.start);
+        let last = transcript
+            .display()
+            .chunk_of(span.end.saturating_sub(1).max(span.start));
         for chunk in first..=last {
-            let at = transcript.chunk(chunk);
+            let at = transcript.display().chunk(chunk);
             if !self.is_code(transcript, chunk) {
                 continue;
             }
@@ -93,7 +90,7 @@ impl Highlighter {
 
     /// What must be parsed to know the words of `chunk`.
     fn run(&self, transcript: &Transcript, board: &Board, chunk: usize) -> Run {
-        let text = |chunk: usize| transcript.shown()[transcript.chunk(chunk)].to_owned();
+        let text = |chunk: usize| transcript.shown()[transcript.display().chunk(chunk)].to_owned();
         let Some(block) = self.blocks.of(chunk) else {
             return Run {
                 block: None,
@@ -117,10 +114,10 @@ impl Highlighter {
 
     /// Whether `chunk` is a line of code, complete or the last one.
     fn is_code(&self, transcript: &Transcript, chunk: usize) -> bool {
-        let is_last = chunk + 1 == transcript.chunk_count();
+        let is_last = chunk + 1 == transcript.display().chunk_count();
         match self.blocks.of(chunk) {
             Some(_) => is_last || whole_line(transcript, chunk).is_some(),
-            None => is_last && is_json(&transcript.shown()[transcript.chunk(chunk)]),
+            None => is_last && is_json(&transcript.shown()[transcript.display().chunk(chunk)]),
         }
     }
 }

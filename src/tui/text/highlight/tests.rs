@@ -2,7 +2,7 @@ use super::super::transcript::Piece;
 use super::grammars::Grammars;
 use super::*;
 use crate::org::Author;
-use std::sync::OnceLock;
+use proptest::prelude::*;
 
 fn push(transcript: &mut Transcript, text: &str) {
     let piece = Piece::Decoded {
@@ -18,18 +18,13 @@ fn of(text: &str) -> Transcript {
     transcript
 }
 
-fn grammars() -> &'static Grammars {
-    static GRAMMARS: OnceLock<Grammars> = OnceLock::new();
-    GRAMMARS.get_or_init(Grammars::load)
-}
-
 fn look(
     t: &Transcript,
     span: Range<usize>,
     highlighter: &mut Highlighter,
 ) -> Vec<(Range<usize>, Word)> {
     if let (_, Some(job)) = highlighter.look(t, &span) {
-        job.run(grammars());
+        job.run(Grammars::shared());
     }
     let (words, job) = highlighter.look(t, &span);
     assert!(job.is_none(), "nothing is asked for twice: {job:?}");
@@ -153,6 +148,20 @@ fn text_stays_plain_until_it_was_parsed() {
 }
 
 #[test]
+fn the_worker_answers_and_wakes() {
+    let text = of("```rust\nlet x = 1;\n");
+    let span = 0..text.shown().len();
+    let (wake, woken) = std::sync::mpsc::channel();
+    start_highlighting(move || wake.send(()).unwrap_or_default());
+    let mut highlighter = Highlighter::default();
+    assert_eq!(highlighter.words(&text, &span), []);
+    woken
+        .recv_timeout(std::time::Duration::from_secs(30))
+        .unwrap();
+    assert!(!highlighter.words(&text, &span).is_empty());
+}
+
+#[test]
 fn no_grammar_breaks_on_hostile_text() {
     let hostile = [
         "\"'`<<EOF <?php {{{ [[[ ((( /* <!-- \\",
@@ -161,11 +170,32 @@ fn no_grammar_breaks_on_hostile_text() {
         "",
         "🧠👩‍👩‍👧 北京 ␛[2J ⟨FORK 1⟩",
     ];
-    let grammars = grammars();
+    let grammars = Grammars::shared();
     for syntax in grammars.set.syntaxes() {
         let mut progress = grammars.begin(&syntax.name, 0).unwrap();
         for line in hostile {
             grammars.parse(&mut progress, line);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn words_lie_within_their_line(
+        language in prop::sample::select(vec!["json", "rust", "py", "sh", "js", "html", "md", "c", "yaml", "sql", "rb", "php", "hs", "tex"]),
+        lines in prop::collection::vec("[ -~é🧠]{0,60}", 1..8),
+    ) {
+        let grammars = Grammars::shared();
+        let mut progress = grammars.begin(language, 0).unwrap();
+        for line in lines {
+            let mut last = 0;
+            for (span, _) in grammars.parse(&mut progress, &line).iter() {
+                prop_assert!(span.start >= last && span.start < span.end && span.end <= line.len());
+                prop_assert!(line.get(span.clone()).is_some(), "between characters");
+                last = span.end;
+            }
         }
     }
 }
@@ -175,7 +205,7 @@ fn no_grammar_breaks_on_hostile_text() {
 fn timing_of_grammars() {
     let ms = |began: std::time::Instant| began.elapsed().as_secs_f64() * 1e3;
     let began = std::time::Instant::now();
-    let grammars = Grammars::load();
+    let grammars = Grammars::shared();
     println!("loading the grammars {:.1} ms", ms(began));
     for (language, line) in [
         ("json", "{\"a\": [1, true, \"x\"]}\n"),

@@ -4,9 +4,10 @@
 //! may wait for that.
 
 use super::grammars::{Grammars, Progress, Words};
+use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Lines remembered with their words.
 const REMEMBERED: usize = 4096;
@@ -107,35 +108,39 @@ impl Job {
     }
 }
 
-static JOBS: OnceLock<Sender<Job>> = OnceLock::new();
+thread_local! {
+    /// Where the thread that draws sends its jobs.
+    static JOBS: RefCell<Option<Sender<Job>>> = const { RefCell::new(None) };
+}
 
-/// Starts the thread that colours code; it calls `wake` whenever there is more to draw. To be called
-/// after the first frame, once; without it code stays plain.
+/// Starts the thread that colours code for the thread that calls this, which must be the one that
+/// draws; `wake` is called whenever there is more to draw. To be called after the first frame; without
+/// it code stays plain. A second call takes the place of the first.
 pub fn start_highlighting(wake: impl Fn() + Send + 'static) {
     let (jobs, todo) = channel();
-    if JOBS.set(jobs).is_err() {
-        return;
-    }
     // Without a thread, jobs have nowhere to go and code stays plain.
     let _ = std::thread::Builder::new()
         .name("highlight".to_owned())
         .spawn(move || work(&todo, wake));
+    JOBS.set(Some(jobs));
 }
 
+/// Works until the thread that draws is gone.
 fn work(todo: &Receiver<Job>, wake: impl Fn()) {
-    let grammars = Grammars::load();
+    let grammars = Grammars::shared();
     while let Ok(job) = todo.recv() {
-        job.run(&grammars);
+        job.run(grammars);
         wake();
     }
 }
 
-/// Sends a job; without a thread it stays undone.
+/// Sends a job; without a thread for it, it stays undone.
 pub(super) fn send(job: Job) {
-    if let Some(jobs) = JOBS.get() {
-        // The thread is gone only if it could not be started.
-        let _ = jobs.send(job);
-    } else {
+    let unsent = JOBS.with_borrow(|jobs| match jobs {
+        Some(jobs) => jobs.send(job).err().map(|e| e.0),
+        None => Some(job),
+    });
+    if let Some(job) = unsent {
         job.board
             .lock()
             .unwrap_or_else(PoisonError::into_inner)

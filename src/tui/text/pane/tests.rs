@@ -1,8 +1,14 @@
+use super::super::cluster::Glyphs;
+use super::super::style::TextStyles;
 use super::super::transcript::Piece;
+use super::super::widget::TextPane;
 use super::*;
 use crate::org::{Author, SpliceKind};
 use proptest::prelude::*;
+use ratatui::buffer::Buffer;
 use ratatui::style::{Modifier, Style};
+use ratatui::widgets::StatefulWidget;
+use regex::Regex;
 
 fn push(transcript: &mut Transcript, text: &str) {
     transcript.push(
@@ -177,6 +183,18 @@ fn an_anchor_survives_text_put_before_it() {
     assert_eq!(draw(&newer, &mut state, 20, 3), before);
     state.top();
     assert_eq!(draw(&newer, &mut state, 20, 3)[0], " older");
+}
+
+#[test]
+fn a_text_cut_back_before_the_anchor_is_followed() {
+    let mut t = numbered(100);
+    let mut state = PaneState::new();
+    draw(&t, &mut state, 20, 5);
+    state.scroll(-10);
+    draw(&t, &mut state, 20, 5);
+    t.truncate(20);
+    assert_eq!(draw(&t, &mut state, 20, 2), [" line 1", " line 2"]);
+    assert!(state.is_following());
 }
 
 #[test]
@@ -366,6 +384,31 @@ fn no_size_breaks_it() {
 }
 
 proptest! {
+    #[test]
+    fn nothing_hostile_reaches_a_cell(
+        pieces in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..12), 0..20),
+        text in "(.|\\s){0,40}",
+        ascii in any::<bool>(),
+    ) {
+        let mut t = Transcript::new();
+        for piece in &pieces {
+            t.push(piece, &Author::Model, Piece::Decoded { ids: &[], lens: &[] });
+        }
+        push(&mut t, &text);
+        let styles = styles();
+        let glyphs = if ascii { Glyphs::Ascii } else { Glyphs::Unicode };
+        let pane = TextPane::new(&t, &styles).glyphs(glyphs);
+        let buf = draw_with(pane, &mut PaneState::new(), 24, 12);
+        for cell in &buf.content {
+            let symbol = cell.symbol();
+            prop_assert!(!symbol.chars().any(char::is_control), "{symbol:?}");
+            let hidden = symbol.contains(['\u{202e}', '\u{2066}', '\u{200f}', '\u{feff}']);
+            prop_assert!(!hidden, "{symbol:?}");
+            prop_assert!(symbol.len() <= 64);
+            prop_assert!(!ascii || symbol.is_ascii(), "{symbol:?}");
+        }
+    }
+
     #[test]
     fn any_sequence_of_moves_is_served(
         moves in prop::collection::vec((0u8..8, -20isize..20, 1u16..40, 1u16..12), 1..40),

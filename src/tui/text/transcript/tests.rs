@@ -1,5 +1,8 @@
+use super::super::find::Direction;
+use super::super::wrap::CHUNK;
 use super::*;
 use proptest::prelude::*;
+use regex::Regex;
 
 const MODEL: Author = Author::Model;
 
@@ -25,8 +28,11 @@ fn of(pieces: &[&[u8]]) -> Transcript {
 
 /// What must not depend on how the text was split.
 fn essence(t: &Transcript) -> (String, Vec<usize>, Vec<Range<usize>>) {
-    let chips = t.chips.iter().map(|c| c.shown.clone()).collect();
-    (t.shown.clone(), t.chunks.clone(), chips)
+    let display = t.display();
+    let whole = 0..t.shown().len();
+    let chips = display.chips(&whole).iter().map(|c| c.shown.clone());
+    let chunks = (0..display.chunk_count()).map(|c| display.chunk(c).start);
+    (t.shown().to_owned(), chunks.collect(), chips.collect())
 }
 
 #[test]
@@ -269,13 +275,13 @@ fn a_person_may_finish_a_tag_that_the_model_began() {
 fn a_long_line_is_cut_the_same_way_however_it_arrives() {
     let line = "word 北京 é👩‍👩‍👧 ".repeat(2000);
     let whole = of(&[line.as_bytes()]);
-    assert!(whole.chunk_count() > 5);
+    assert!(whole.display().chunk_count() > 5);
     for size in [1, 7, 4095, 4096, 5000] {
         let pieces: Vec<&[u8]> = line.as_bytes().chunks(size).collect();
         assert_eq!(essence(&of(&pieces)), essence(&whole), "pieces of {size}");
     }
-    for chunk in 0..whole.chunk_count() {
-        assert!(whole.chunk(chunk).len() <= CHUNK);
+    for chunk in 0..whole.display().chunk_count() {
+        assert!(whole.display().chunk(chunk).len() <= CHUNK);
     }
 }
 
