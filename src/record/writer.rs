@@ -114,8 +114,14 @@ impl Recorder {
         let encoder = Encoder::begin(header, &mut line);
         let mut rest = line.as_slice();
         while !rest.is_empty() {
-            let n = sink.write(rest).map_err(failed("write the header"))?;
-            rest = &rest[n..];
+            match sink.write(rest) {
+                Ok(n) => rest = &rest[n..],
+                Err(e) => {
+                    // Made a moment ago and of no use to anybody.
+                    let _ = std::fs::remove_file(path);
+                    return Err(failed("write the header")(e));
+                }
+            }
         }
         Ok(Self::start(Box::new(sink), encoder, path, BOUND))
     }
