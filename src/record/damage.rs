@@ -165,11 +165,11 @@ pub(super) fn understand(raw: RawLine<'_>) -> (Option<Line>, Option<DamageKind>)
         }
         Err(error @ LineError::Body { .. }) => {
             let message = error.to_string();
-            let kept = line::place_of(bytes).ok().map(|(seq, us, step)| Line {
+            let kept = line::place_of(bytes).ok().map(|place| Line {
                 event: Event {
-                    seq,
-                    us,
-                    step,
+                    seq: place.seq,
+                    us: place.us,
+                    step: place.step,
                     branch: BranchId(0),
                     thread: None,
                     by: crate::org::Author::System,

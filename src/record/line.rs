@@ -8,17 +8,13 @@
 //!
 //! Not here: files, offsets, and what to do about a line that does not parse.
 
-use crate::org::{
-    ActionKind, Anchor, Author, Body, BranchId, Command, ErrorKind, Event, Metrics, Organization,
-    Outcome, Role, RunEnd, Seat, Seq, SpliceKind, Step, TextBytes, TextMark, ThreadEnd, ThreadId,
-    WaitOn,
-};
+mod body;
+
+use crate::org::{Author, Body, BranchId, Event, Seq, Step, TextBytes, ThreadId};
+use body::parse_body;
 use memchr::memmem;
-use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer};
-use serde_json::value::RawValue;
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 /// Largest `seq`, `us` and offset: what a JSON number holds exactly everywhere.
@@ -26,9 +22,6 @@ const MAX_NUMBER: u64 = (1 << 53) - 1;
 
 /// Largest count of tokens, bytes or steps.
 const MAX_COUNT: u64 = 1 << 40;
-
-/// Fields that commands have; what else a line holds belongs to the envelope or to a newer version.
-const COMMAND_FIELDS: [&str; 5] = ["do", "thread", "query", "name", "tokens_per_s"];
 
 /// What stands before a kind.
 static KIND: LazyLock<memmem::Finder<'static>> =
@@ -99,13 +92,28 @@ pub fn kind_of(line: &[u8]) -> Option<Cow<'_, str>> {
     envelope(line).ok().map(|e| e.kind)
 }
 
-/// Where the event in `line` lies in its session: its place, time and step.
+/// Where an event lies in its session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// Its number.
+    pub seq: Seq,
+    /// Its time.
+    pub us: u64,
+    /// Its (first) step.
+    pub step: Step,
+}
+
+/// Where the event in `line` lies in its session.
 ///
 /// # Errors
 /// [`LineError::Envelope`] or [`LineError::Range`].
-pub fn place_of(line: &[u8]) -> Result<(Seq, u64, Step), LineError> {
+pub fn place_of(line: &[u8]) -> Result<Place, LineError> {
     let e = envelope(line)?;
-    Ok((Seq(e.seq), e.us, Step(e.step)))
+    Ok(Place {
+        seq: Seq(e.seq),
+        us: e.us,
+        step: Step(e.step),
+    })
 }
 
 #[derive(Deserialize)]
@@ -163,19 +171,6 @@ impl<'de> Deserialize<'de> for LogProb {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let value = Option::<f32>::deserialize(deserializer)?;
         Ok(Self(value.unwrap_or(f32::NEG_INFINITY)))
-    }
-}
-
-/// A float with all its digits: serde_json's quick way may be off in the last place.
-struct Exact(f64);
-
-impl<'de> Deserialize<'de> for Exact {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        <&RawValue>::deserialize(deserializer)?
-            .get()
-            .parse()
-            .map(Self)
-            .map_err(|_| D::Error::custom("expected a number"))
     }
 }
 
@@ -281,252 +276,6 @@ fn text_bytes(text: Option<String>, b64: Option<String>) -> Result<TextBytes, St
             .map_err(|e| e.to_string()),
         _ => Err("expected either `text` or `b64`".into()),
     }
-}
-
-#[derive(Deserialize)]
-struct ThreadBody {
-    role: Role,
-    #[serde(default)]
-    seat: Seat,
-    query: String,
-    #[serde(default)]
-    prompt: Vec<u32>,
-}
-
-#[derive(Deserialize)]
-struct ActionBody {
-    action: ActionKind,
-    span: (u64, u64),
-    at: u64,
-    #[serde(default)]
-    child: Option<ThreadId>,
-    #[serde(default)]
-    text: String,
-    #[serde(default)]
-    anchor: Option<Anchor>,
-}
-
-#[derive(Deserialize)]
-struct WaitBody {
-    on: WaitOn,
-}
-
-#[derive(Deserialize)]
-struct SpliceBody {
-    splice: SpliceKind,
-    ids: Vec<u32>,
-    #[serde(default)]
-    text: Option<String>,
-    #[serde(default)]
-    b64: Option<String>,
-    #[serde(default)]
-    of: Option<ThreadId>,
-    #[serde(default)]
-    result: Option<ThreadEnd>,
-    #[serde(default)]
-    shortened: bool,
-    #[serde(default)]
-    prev: Option<u64>,
-}
-
-#[derive(Deserialize)]
-struct ErrorBody {
-    error: ErrorKind,
-    #[serde(default)]
-    span: Option<(u64, u64)>,
-    #[serde(default)]
-    message: String,
-}
-
-#[derive(Deserialize)]
-struct EndBody {
-    end: ThreadEnd,
-}
-
-#[derive(Deserialize)]
-struct RunEndBody {
-    end: RunEnd,
-    #[serde(default)]
-    answer: Option<String>,
-    metrics: MetricsBody,
-}
-
-/// [`Metrics`], every float exact.
-#[derive(Deserialize)]
-struct MetricsBody {
-    #[serde(rename = "T")]
-    latency: u64,
-    eta: Exact,
-    eta_over_c: Exact,
-    r_eta: Exact,
-    work: u64,
-    speedup: Exact,
-    lived_steps: u64,
-    wall_ms: Exact,
-    decoded: u64,
-    tok_per_s: Exact,
-}
-
-#[derive(Deserialize)]
-struct MarkBody {
-    name: String,
-}
-
-#[derive(Deserialize)]
-struct KeyframeBody {
-    state: Box<Organization>,
-    #[serde(default)]
-    texts: BTreeMap<ThreadId, TextMark>,
-    #[serde(default)]
-    prev_keyframe: Option<u64>,
-}
-
-fn parse_body(envelope: &Envelope<'_>, line: &[u8]) -> Result<(Body, Option<u64>), LineError> {
-    let bad = |message: String| LineError::Body {
-        seq: Seq(envelope.seq),
-        kind: envelope.kind.chars().take(40).collect(),
-        message,
-    };
-    fn read<T: DeserializeOwned>(line: &[u8]) -> Result<T, String> {
-        serde_json::from_slice(line).map_err(|e| e.to_string())
-    }
-    let body = match envelope.kind.as_ref() {
-        // The quick way has refused it already: say why.
-        "tokens" => {
-            let why = serde_json::from_slice::<TokensLine<'_>>(line)
-                .err()
-                .map_or_else(|| "`kind` is not where it seems".into(), |e| e.to_string());
-            return Err(bad(why));
-        }
-        "thread" => {
-            let b: ThreadBody = read(line).map_err(bad)?;
-            Body::Thread {
-                role: b.role,
-                seat: b.seat,
-                query: b.query,
-                prompt: b.prompt,
-            }
-        }
-        "action" => {
-            let b: ActionBody = read(line).map_err(bad)?;
-            check("at", b.at, MAX_COUNT)?;
-            check("span", b.span.0.max(b.span.1), MAX_COUNT)?;
-            check("anchor", b.anchor.map_or(0, |a| a.tokens), MAX_COUNT)?;
-            Body::Action {
-                action: b.action,
-                span: b.span,
-                at: b.at,
-                child: b.child,
-                text: b.text,
-                anchor: b.anchor,
-            }
-        }
-        "wait" => Body::Wait {
-            on: read::<WaitBody>(line).map_err(bad)?.on,
-        },
-        "resume" => Body::Resume,
-        "splice" => {
-            let b: SpliceBody = read(line).map_err(bad)?;
-            let bytes = text_bytes(b.text, b.b64).map_err(bad)?;
-            let splice = Body::Splice {
-                splice: b.splice,
-                ids: b.ids,
-                bytes,
-                of: b.of,
-                result: b.result,
-                shortened: b.shortened,
-            };
-            return Ok((splice, b.prev));
-        }
-        "command" => {
-            let mut fields: serde_json::Map<String, serde_json::Value> = read(line).map_err(bad)?;
-            fields.retain(|name, _| COMMAND_FIELDS.contains(&name.as_str()));
-            let command: Command =
-                serde_json::from_value(fields.into()).map_err(|e| bad(e.to_string()))?;
-            Body::Command { command }
-        }
-        "effect" => Body::Effect {
-            outcome: read::<Outcome>(line).map_err(bad)?,
-        },
-        "error" => {
-            let b: ErrorBody = read(line).map_err(bad)?;
-            check("span", b.span.map_or(0, |s| s.0.max(s.1)), MAX_COUNT)?;
-            Body::Error {
-                error: b.error,
-                span: b.span,
-                message: b.message,
-            }
-        }
-        "end" => Body::End {
-            end: read::<EndBody>(line).map_err(bad)?.end,
-        },
-        "run_end" => run_end(line).map_err(bad)?,
-        "mark" => Body::Mark {
-            name: read::<MarkBody>(line).map_err(bad)?.name,
-        },
-        "keyframe" => {
-            let b: KeyframeBody = read(line).map_err(bad)?;
-            plausible(&b.state)?;
-            Body::Keyframe {
-                state: b.state,
-                texts: b.texts,
-                prev_keyframe: b.prev_keyframe,
-            }
-        }
-        _ => Body::Unknown,
-    };
-    Ok((body, None))
-}
-
-fn run_end(line: &[u8]) -> Result<Body, String> {
-    // Floats keep their digits only when they are read straight from the line.
-    let b: RunEndBody = serde_json::from_slice(line).map_err(|e| e.to_string())?;
-    let m = b.metrics;
-    Ok(Body::RunEnd {
-        end: b.end,
-        answer: b.answer,
-        metrics: Metrics {
-            latency: m.latency,
-            eta: m.eta.0,
-            eta_over_c: m.eta_over_c.0,
-            r_eta: m.r_eta.0,
-            work: m.work,
-            speedup: m.speedup.0,
-            lived_steps: m.lived_steps,
-            wall_ms: m.wall_ms.0,
-            decoded: m.decoded,
-            tok_per_s: m.tok_per_s.0,
-        },
-    })
-}
-
-/// Refuses states that no run can have reached.
-fn plausible(state: &Organization) -> Result<(), LineError> {
-    check("state.now.us", state.now.us, MAX_NUMBER)?;
-    check("state.now.step", state.now.step.0, MAX_COUNT)?;
-    check("state.next_seq", state.next_seq.0, MAX_NUMBER)?;
-    for t in state.threads() {
-        let counts = [
-            t.tokens,
-            t.spliced_tokens,
-            t.prompt_tokens,
-            t.text_bytes,
-            t.acted,
-        ];
-        for count in counts.into_iter().chain(t.ops.iter().map(|op| op.at)) {
-            check("state.threads", count, MAX_COUNT)?;
-        }
-        for op in &t.ops {
-            if let crate::org::OpKind::Fork {
-                anchor: Some(anchor),
-                ..
-            } = op.kind
-            {
-                check("state.threads", anchor.tokens, MAX_COUNT)?;
-            }
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

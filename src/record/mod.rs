@@ -1,4 +1,21 @@
 //! Session files: write, open, recover, play.
+//!
+//! A session is a header line and one line an event, nothing else; everything shown is a fold over
+//! them. Here is what knows that file:
+//!
+//! | who | what |
+//! |---|---|
+//! | [`line`](mod@line) | one event ⇄ one line |
+//! | [`Coalescer`] | events of single steps → events worth a line, numbered |
+//! | [`Encoder`] | events → lines with links and hashes; pure |
+//! | [`Recorder`] | a thread that writes them, whatever the disk does |
+//! | [`SessionFile`] | opening, and reading from first to last |
+//! | [`Player`] | any place at once, and on from there |
+//! | [`restore`], [`recover`], [`verify`] | contexts to resume from; a readable copy; does it agree with itself |
+//! | [`store`] | the folder: names, list, pruning |
+//!
+//! Not here: what events mean (`org`), who makes them (`live`), and how text is scanned (`protocol`,
+//! which comes to [`verify`] as a [`Rescan`]).
 
 mod append;
 mod coalesce;
@@ -6,7 +23,7 @@ mod damage;
 mod encoder;
 mod error;
 mod header;
-mod line;
+pub mod line;
 mod lines;
 mod player;
 mod reader;
@@ -25,7 +42,6 @@ pub use damage::{Damage, DamageKind, Report};
 pub use encoder::Encoder;
 pub use error::{OpenError, RecordError};
 pub use header::{FORMAT, Header, Limits, Policy, PoolPolicy, Prompts, VERSION, Version};
-pub use line::{Line, LineError, encode, kind_of, parse, place_of};
 pub use player::{
     Direction, Extent, Landmark, MAX_BATCH, Older, Player, Position, Target, Text, TextFrom,
     TextLimit, Until,

@@ -242,3 +242,54 @@ fn a_restored_session_has_every_context_in_order() {
         Origin::Spliced { of: Some(of), .. } if of == ThreadId::worker(1).unwrap()
     )));
 }
+
+/// Records into `$ORGTOP_TEST_RECORD` for ever; the other half of the test below.
+#[test]
+#[ignore = "slow: runs until it is killed, as the child of `a_process_killed_while_recording_leaves_a_session_that_goes_on`"]
+fn child_that_records_until_killed() {
+    let Some(path) = std::env::var_os("ORGTOP_TEST_RECORD") else {
+        return;
+    };
+    let (_, events) = session(Spec::small());
+    let recorder = Recorder::create(Path::new(&path), &header("made", 3)).unwrap();
+    let mut seq = 0;
+    loop {
+        for event in &events[..events.len() - 1] {
+            let mut event = event.clone();
+            event.seq = Seq(seq);
+            seq += 1;
+            recorder.record(event);
+        }
+        while recorder.status().waiting > 100 {
+            std::thread::yield_now();
+        }
+    }
+}
+
+#[test]
+fn a_process_killed_while_recording_leaves_a_session_that_goes_on() {
+    for round in 0..3 {
+        let (_folder, path) = scratch("killed.jsonl");
+        let mut child = std::process::Command::new(std::env::current_exe().unwrap())
+            .args([
+                "--ignored",
+                "--exact",
+                "recording::child_that_records_until_killed",
+            ])
+            .env("ORGTOP_TEST_RECORD", &path)
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        let size = || std::fs::metadata(&path).map_or(0, |m| m.len());
+        let big = soon(|| size() > 50_000 * (round + 1));
+        let busy = matches!(Recorder::append_to(&path), Err(RecordError::Busy { .. }));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(big && busy);
+        let report = SessionFile::open(&path).unwrap().check().unwrap();
+        assert!(report.is_clean(), "one write a record: {report}");
+        let appending = Recorder::append_to(&path).unwrap();
+        assert_eq!(appending.next_seq, Seq(report.events));
+    }
+}

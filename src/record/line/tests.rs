@@ -1,8 +1,12 @@
 use super::*;
-use crate::org::{Op, OpKind};
+use crate::org::{
+    ActionKind, Anchor, Command, ErrorKind, Metrics, Op, OpKind, Organization, Outcome, Role,
+    RunEnd, Seat, SpliceKind, TextMark, ThreadEnd, WaitOn,
+};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
+use std::collections::BTreeMap;
 
 fn round_trip(event: &Event, prev: Option<u64>) -> Line {
     let mut line = Vec::new();

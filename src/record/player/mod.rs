@@ -278,11 +278,11 @@ impl Player {
     pub fn find(&self, direction: Direction, landmark: Landmark) -> io::Result<Option<Position>> {
         let source = Arc::clone(self.file.source());
         let place = |line: &[u8]| {
-            let (seq, us, step) = line::place_of(line).ok()?;
+            let place = line::place_of(line).ok()?;
             Some(Position {
-                next: seq.next(),
-                step,
-                us,
+                next: place.seq.next(),
+                step: place.step,
+                us: place.us,
             })
         };
         match direction {

@@ -2,8 +2,8 @@
 
 use super::base::Base;
 use super::{MAX_BATCH, Player, Position, Target, Until};
-use crate::org::{Body, Organization, Seq, Step};
-use crate::record::line;
+use crate::org::{Body, Organization};
+use crate::record::line::{self, Place};
 use crate::record::lines::{Lines, LinesBack};
 use crate::record::source::Source;
 use std::io;
@@ -74,11 +74,11 @@ impl Player {
         if until == Until::End {
             return Ok(high);
         }
-        let beyond = |(seq, us, step): (Seq, u64, Step)| match until {
+        let beyond = |place: Place| match until {
             Until::Event | Until::End => false,
-            Until::Seq(limit) => seq > limit,
-            Until::Step(limit) => step > limit,
-            Until::Us(limit) => us > limit,
+            Until::Seq(limit) => place.seq > limit,
+            Until::Step(limit) => place.step > limit,
+            Until::Us(limit) => place.us > limit,
         };
         let mut found = high;
         while high - low > FEW {
@@ -86,17 +86,17 @@ impl Player {
             let mut lines = Lines::after(Arc::clone(source), middle)?;
             match first_place(&mut lines, high)? {
                 None => high = middle,
-                Some((at, _, place)) if beyond(place) => {
-                    found = at;
+                Some(line) if beyond(line.place) => {
+                    found = line.at;
                     high = middle;
                 }
-                Some((_, end, _)) => low = end.min(high),
+                Some(line) => low = line.end.min(high),
             }
         }
         let mut lines = Lines::new(Arc::clone(source), low);
-        while let Some((at, _, place)) = first_place(&mut lines, high)? {
-            if beyond(place) {
-                return Ok(at);
+        while let Some(line) = first_place(&mut lines, high)? {
+            if beyond(line.place) {
+                return Ok(line.at);
             }
         }
         Ok(found)
@@ -131,13 +131,21 @@ impl Player {
     }
 }
 
-/// The first line before `high` that has a place: where it begins and ends, and the place.
-fn first_place(lines: &mut Lines, high: u64) -> io::Result<Option<(u64, u64, (Seq, u64, Step))>> {
+/// A line with its place, and where it begins and ends.
+struct Placed {
+    at: u64,
+    end: u64,
+    place: Place,
+}
+
+/// The first line before `high` that has a place.
+fn first_place(lines: &mut Lines, high: u64) -> io::Result<Option<Placed>> {
     while lines.offset() < high {
         let Some(raw) = lines.next()? else { break };
-        let (offset, place) = (raw.offset, line::place_of(raw.bytes));
+        let (at, place) = (raw.offset, line::place_of(raw.bytes));
         if let Ok(place) = place {
-            return Ok(Some((offset, lines.offset(), place)));
+            let end = lines.offset();
+            return Ok(Some(Placed { at, end, place }));
         }
     }
     Ok(None)
