@@ -17,6 +17,8 @@ const MAX_TOKENS: usize = 64;
 #[derive(Debug, Default)]
 pub struct Coalescer {
     open: BTreeMap<ThreadId, Event>,
+    /// When the oldest open token came.
+    since: Option<u64>,
     next: Seq,
     /// Times never decrease in a session, whatever clock they come from.
     us: u64,
@@ -50,15 +52,15 @@ impl Coalescer {
         }
         self.flush_due(event.us, out);
         match self.open.get_mut(&thread) {
-            Some(earlier) if follows(earlier, &event) => append(earlier, event),
-            Some(_) => {
-                self.flush(out);
-                self.open.insert(thread, event);
+            Some(earlier) if follows(earlier, &event) => {
+                append(earlier, event);
+                return None;
             }
-            None => {
-                self.open.insert(thread, event);
-            }
+            Some(_) => self.flush(out),
+            None => {}
         }
+        self.since = Some(self.since.map_or(event.us, |us| us.min(event.us)));
+        self.open.insert(thread, event);
         None
     }
 
@@ -66,9 +68,8 @@ impl Coalescer {
     /// event came for a while.
     pub fn flush_due(&mut self, us: u64, out: &mut Vec<Event>) {
         if self
-            .open
-            .values()
-            .any(|e| us >= e.us.saturating_add(MAX_US))
+            .since
+            .is_some_and(|since| us >= since.saturating_add(MAX_US))
         {
             self.flush(out);
         }
@@ -76,6 +77,7 @@ impl Coalescer {
 
     /// Writes out the tokens of all threads, by the step they began at.
     pub fn flush(&mut self, out: &mut Vec<Event>) {
+        self.since = None;
         let mut open: Vec<Event> = std::mem::take(&mut self.open).into_values().collect();
         open.sort_by_key(|e| e.step);
         for mut event in open {

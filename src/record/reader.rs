@@ -7,7 +7,7 @@ use super::damage::{DamageKind, Report, newer_message, understand};
 use super::error::OpenError;
 use super::header::{FORMAT, Header, VERSION, Version};
 use super::lines::{LineEnd, Lines};
-use super::source::Source;
+use super::source::{Source, Unpack};
 use crate::org::{Event, Seq};
 use serde::Deserialize;
 use std::io;
@@ -38,7 +38,12 @@ impl SessionFile {
     /// [`OpenError`], naming the file, the line, what was expected and what to do. The file is left as it
     /// is in every case.
     pub fn open(path: &Path) -> Result<Self, OpenError> {
-        Self::of(path, Source::open(path)?)
+        Self::open_part(path, Unpack::All)
+    }
+
+    /// Like [`Self::open`]; of compressed files only as much as is wanted.
+    pub(super) fn open_part(path: &Path, how: Unpack) -> Result<Self, OpenError> {
+        Self::of(path, Source::open(path, how)?)
     }
 
     /// Opens a session that is in memory; `name` is for messages.

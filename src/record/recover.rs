@@ -10,7 +10,7 @@ use super::error::{OpenError, RecordError};
 use super::header::{FORMAT, Header, VERSION};
 use super::lines::{LineEnd, Lines};
 use super::reader::{Order, SessionFile};
-use super::source::Source;
+use super::source::{Source, Unpack};
 use super::text::text_in;
 use crate::engine::EngineCard;
 use crate::org::{Body, Event, TextMark, ThreadId};
@@ -92,7 +92,7 @@ pub fn recover(from: &Path, to: &Path) -> Result<Recovered, RecordError> {
             (source, file.events_at(), line, HeaderFate::Kept)
         }
         Err(error @ (OpenError::BadHeader { .. } | OpenError::NotASession { .. })) => {
-            let source = Arc::new(Source::open(from)?);
+            let source = Arc::new(Source::open(from, Unpack::All)?);
             let header = remake(&source, from).map_err(unreadable)?.ok_or(error)?;
             let mut lines = Lines::new(Arc::clone(&source), 0);
             lines.next().map_err(unreadable)?;

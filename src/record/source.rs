@@ -11,6 +11,15 @@ const MAX_UNPACKED: u64 = 1 << 30;
 /// First bytes of a zstd frame.
 const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
+/// How much of a compressed file is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unpack {
+    /// Everything, or an error.
+    All,
+    /// At least so many bytes from the front.
+    Front(u64),
+}
+
 /// Random access to a file as long as it was when it was opened.
 #[derive(Debug)]
 pub(super) enum Source {
@@ -27,7 +36,7 @@ pub(super) enum Source {
 
 impl Source {
     /// Opens a regular file; unpacks it if it is compressed, whatever its name.
-    pub(super) fn open(path: &Path) -> Result<Self, OpenError> {
+    pub(super) fn open(path: &Path, how: Unpack) -> Result<Self, OpenError> {
         let io = |source| OpenError::Io {
             path: path.to_owned(),
             source,
@@ -55,7 +64,7 @@ impl Source {
         let Self::File { file, .. } = source else {
             return Ok(source);
         };
-        unpack(file).map_err(|message| OpenError::Compressed {
+        unpack(file, how).map_err(|message| OpenError::Compressed {
             path: path.to_owned(),
             message,
         })
@@ -113,8 +122,12 @@ fn pread(file: &File, buf: &mut [u8], offset: u64) -> io::Result<usize> {
     std::os::windows::fs::FileExt::seek_read(file, buf, offset)
 }
 
-/// Unpacks all frames of a zstd file.
-fn unpack(file: File) -> Result<Source, String> {
+/// Unpacks the frames of a zstd file.
+fn unpack(file: File, how: Unpack) -> Result<Source, String> {
+    let most = match how {
+        Unpack::All => MAX_UNPACKED,
+        Unpack::Front(bytes) => bytes,
+    };
     let mut packed = io::BufReader::with_capacity(1 << 20, file);
     let mut bytes = Vec::new();
     loop {
@@ -124,16 +137,16 @@ fn unpack(file: File) -> Result<Source, String> {
         }
         let decoder =
             ruzstd::decoding::StreamingDecoder::new(&mut packed).map_err(|e| e.to_string())?;
-        let room = MAX_UNPACKED - bytes.len() as u64;
+        let room = most.saturating_sub(bytes.len() as u64);
         let read = decoder
-            .take(room + 1)
+            .take(room.saturating_add(1))
             .read_to_end(&mut bytes)
             .map_err(|e| e.to_string())?;
         if read as u64 > room {
-            return Err(format!(
-                "it unpacks to more than {} MiB",
-                MAX_UNPACKED >> 20
-            ));
+            return match how {
+                Unpack::All => Err(format!("it unpacks to more than {} MiB", most >> 20)),
+                Unpack::Front(_) => Ok(Source::Memory(bytes)),
+            };
         }
     }
 }

@@ -5,6 +5,7 @@ use super::error::OpenError;
 use super::line::kind_of;
 use super::lines::LinesBack;
 use super::reader::SessionFile;
+use super::source::Unpack;
 use crate::org::{Body, Metrics, Organization, RunEnd, Step};
 use etcetera::BaseStrategy;
 use serde::Deserialize;
@@ -19,6 +20,12 @@ const TAIL: u64 = 64 << 10;
 
 /// Sessions without an end up to this size are read whole for their summary.
 const WHOLE: u64 = 256 << 10;
+
+/// Compressed sessions up to this size are unpacked for their summary.
+const PACKED: u64 = 256 << 10;
+
+/// Bytes in which the header of a big compressed session should lie.
+const HEADER: u64 = 1 << 20;
 
 /// Where sessions are kept unless told otherwise: `orgtop/sessions` in the XDG data folder.
 ///
@@ -148,12 +155,20 @@ pub fn list(folder: &Path) -> io::Result<Vec<Entry>> {
     Ok(entries)
 }
 
-/// Summarises the session at `path` from its header and its end.
+/// Summarises the session at `path` from its header and its end; a big compressed one from its header
+/// alone.
 ///
 /// # Errors
 /// [`OpenError`].
 pub fn summary(path: &Path) -> Result<Summary, OpenError> {
-    let file = SessionFile::open(path)?;
+    let packed = path.extension().is_some_and(|e| e == "zst");
+    let big = std::fs::metadata(path).is_ok_and(|m| m.len() > PACKED);
+    let how = if packed && big {
+        Unpack::Front(HEADER)
+    } else {
+        Unpack::All
+    };
+    let file = SessionFile::open_part(path, how)?;
     let header = file.header();
     let mut summary = Summary {
         id: header.id.clone(),
@@ -167,6 +182,9 @@ pub fn summary(path: &Path) -> Result<Summary, OpenError> {
         end: None,
         metrics: None,
     };
+    if how != Unpack::All {
+        return Ok(summary);
+    }
     let read = read_end(&file, &mut summary).and_then(|()| {
         if summary.end.is_none() && file.size() <= WHOLE {
             read_whole(&file, &mut summary)?;

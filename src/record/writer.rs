@@ -64,12 +64,12 @@ pub struct RecorderStatus {
 #[derive(Debug)]
 pub struct Recorder {
     path: PathBuf,
-    orders: Sender<Order>,
+    jobs: Sender<Job>,
     shared: Arc<Shared>,
     thread: Option<JoinHandle<Result<(), RecordError>>>,
 }
 
-enum Order {
+enum Job {
     Record(Box<Event>),
     Finish,
 }
@@ -114,8 +114,14 @@ impl Recorder {
         let encoder = Encoder::begin(header, &mut line);
         let mut rest = line.as_slice();
         while !rest.is_empty() {
-            let n = sink.write(rest).map_err(failed("write the header"))?;
-            rest = &rest[n..];
+            match sink.write(rest) {
+                Ok(n) => rest = &rest[n..],
+                Err(e) => {
+                    // Made a moment ago and of no use to anybody.
+                    let _ = std::fs::remove_file(path);
+                    return Err(failed("write the header")(e));
+                }
+            }
         }
         Ok(Self::start(Box::new(sink), encoder, path, BOUND))
     }
@@ -136,7 +142,7 @@ impl Recorder {
             keyframe_ms: 0.into(),
             keyframe_coming: false.into(),
         });
-        let (orders, taken) = channel();
+        let (jobs, taken) = channel();
         let worker = Worker {
             sink,
             encoder,
@@ -151,7 +157,7 @@ impl Recorder {
         };
         Self {
             path: path.to_owned(),
-            orders,
+            jobs,
             shared,
             thread: Some(std::thread::spawn(move || worker.run(&taken))),
         }
@@ -171,7 +177,7 @@ impl Recorder {
         }
         self.shared.waiting.fetch_add(1, Relaxed);
         self.shared.waiting_bytes.fetch_add(weight(&event), Relaxed);
-        if self.orders.send(Order::Record(Box::new(event))).is_err() {
+        if self.jobs.send(Job::Record(Box::new(event))).is_err() {
             self.shared.refused.store(true, Relaxed);
             self.shared.warn(Some(format!(
                 "{}: the recorder has stopped, this run is no longer recorded",
@@ -230,7 +236,7 @@ impl Recorder {
 
     fn stop(&mut self) -> Result<(), RecordError> {
         // If the thread is gone already, joining it says why.
-        let _ = self.orders.send(Order::Finish);
+        let _ = self.jobs.send(Job::Finish);
         match self.thread.take().map(JoinHandle::join) {
             None => Ok(()),
             Some(Ok(result)) => result,
@@ -312,17 +318,17 @@ struct Worker {
 }
 
 impl Worker {
-    fn run(mut self, orders: &Receiver<Order>) -> Result<(), RecordError> {
+    fn run(mut self, jobs: &Receiver<Job>) -> Result<(), RecordError> {
         loop {
             let busy = !self.pending.is_empty() || self.sync_due;
             let mut finish = false;
-            match orders.recv_timeout(if busy { RETRY } else { CHECK }) {
-                Ok(Order::Record(event)) => {
+            match jobs.recv_timeout(if busy { RETRY } else { CHECK }) {
+                Ok(Job::Record(event)) => {
                     self.take(*event);
                     for _ in 1..GULP {
-                        match orders.try_recv() {
-                            Ok(Order::Record(event)) => self.take(*event),
-                            Ok(Order::Finish) => {
+                        match jobs.try_recv() {
+                            Ok(Job::Record(event)) => self.take(*event),
+                            Ok(Job::Finish) => {
                                 finish = true;
                                 break;
                             }
@@ -330,7 +336,7 @@ impl Worker {
                         }
                     }
                 }
-                Ok(Order::Finish) | Err(RecvTimeoutError::Disconnected) => finish = true,
+                Ok(Job::Finish) | Err(RecvTimeoutError::Disconnected) => finish = true,
                 Err(RecvTimeoutError::Timeout) => {}
             }
             if finish {

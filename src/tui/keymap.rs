@@ -6,7 +6,7 @@
 
 use super::action::{Action, Context, TABLE};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -186,7 +186,10 @@ impl Keymap {
             )
         })?;
         let mut keymap = Self::default();
-        for (name, section) in table.get_ref() {
+        // In file order, so that the second of two is the one complained about.
+        let mut sections: Vec<_> = table.get_ref().iter().collect();
+        sections.sort_by_key(|(name, _)| name.span().start);
+        for (name, section) in sections {
             let context = Context::ALL
                 .into_iter()
                 .find(|c| c.name() == name.get_ref())
@@ -206,8 +209,10 @@ impl Keymap {
                     format!("`{}` must be a table of keys", context.name()),
                 ));
             };
-            let mut seen: HashMap<Key, ()> = HashMap::new();
-            for (key_text, value) in section {
+            let mut seen: HashSet<Key> = HashSet::new();
+            let mut entries: Vec<_> = section.iter().collect();
+            entries.sort_by_key(|(key, _)| key.span().start);
+            for (key_text, value) in entries {
                 let at = key_text.span().start;
                 let key = parse_key(key_text.get_ref()).ok_or_else(|| {
                     fail(
@@ -218,7 +223,7 @@ impl Keymap {
                         ),
                     )
                 })?;
-                if seen.insert(key, ()).is_some() {
+                if !seen.insert(key) {
                     return Err(fail(
                         at,
                         format!("`{key}` is bound twice in [{}]", context.name()),

@@ -133,7 +133,9 @@ pub fn screen(area: Rect, wanted: &Wanted<'_>) -> Screen {
     let inner = area
         .height
         .saturating_sub(header.height + banner.height + footer_height);
-    let timeline_height = timeline_height(inner, wanted.lanes);
+    // Lanes that will come have their place, so that panes do not move when they do.
+    let lanes = wanted.lanes.max(wanted.threads.len() + wanted.free.min(6));
+    let timeline_height = timeline_height(inner, lanes);
     let body = take(inner - timeline_height);
     let timeline = take(timeline_height);
     let footer = take(footer_height);

@@ -2,7 +2,7 @@
 
 use crate::scratch;
 use crate::synthetic::{Keyframes, Spec, file};
-use orgtop::org::{Seq, Step, ThreadId};
+use orgtop::org::{Organization, Seq, Step, ThreadId};
 use orgtop::record::{
     Direction, Landmark, Player, SessionFile, Target, TextFrom, TextLimit, Until, line::parse,
     store::summary,
@@ -42,6 +42,25 @@ fn resident() -> u64 {
         .ok()
         .and_then(|s| s.split(' ').nth(1).and_then(|n| n.parse::<u64>().ok()))
         .map_or(0, |pages| pages * 4 / 1024)
+}
+
+/// What a seek gives is what folding from the start gives.
+fn check_states(path: &Path, player: &mut Player, places: &[u64]) {
+    let file = SessionFile::open(path).unwrap();
+    let mut state = Organization::new(file.header().capacity, file.header().tau);
+    for recorded in file.events() {
+        let event = recorded.unwrap().event;
+        state.apply(&event);
+        if places.contains(&event.seq.0) {
+            player.seek(Target::Seq(event.seq)).unwrap();
+            assert!(player.organization().same_as(&state), "event {}", event.seq);
+            let id = ThreadId::worker(200).unwrap();
+            let limit = TextLimit::default();
+            let text = player.text(id, TextFrom::Here, limit).unwrap();
+            let end = text.pieces.last().map(|p| p.at + p.bytes.len() as u64);
+            assert_eq!(end, state.thread(id).map(|t| t.text_bytes));
+        }
+    }
 }
 
 fn parse_speed(path: &Path) {
@@ -115,6 +134,7 @@ fn big_sessions_open_at_once_and_seek_anywhere() {
     });
     assert!(player.report().is_clean(), "{}", player.report());
     eprintln!("memory: {} MB more", resident().saturating_sub(before));
+    check_states(&path, &mut player, &[30_000, 500_000, 999_999]);
     timed("read everything", || {
         SessionFile::open(&path).unwrap().check().unwrap()
     });
@@ -149,6 +169,7 @@ fn big_sessions_without_keyframes_become_quick_once_scanned() {
         worst = worst.max(cpu() - before);
     }
     eprintln!("50 seeks without keyframes: worst {worst:?}");
+    check_states(&path, &mut player, &[30_000, 500_000, 999_999]);
     assert!(opened < Duration::from_millis(300), "{opened:?}");
     assert!(worst < Duration::from_millis(300), "{worst:?}");
 }

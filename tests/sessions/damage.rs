@@ -429,7 +429,7 @@ mod any_damage {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(200))]
+        #![proptest_config(ProptestConfig::with_cases(100))]
         #[test]
         fn never_panics_and_never_hangs(
             blows in prop::collection::vec(blow(), 1..12),

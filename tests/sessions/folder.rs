@@ -33,6 +33,28 @@ fn a_session_without_an_end_is_summarised_too() {
 }
 
 #[test]
+fn compressed_sessions_are_listed_and_big_ones_are_not_unpacked() {
+    let (folder, plain) = scratch("plain.jsonl");
+    let level = ruzstd::encoding::CompressionLevel::Uncompressed;
+    for (name, tokens) in [("small", 12), ("big", 2000)] {
+        file(
+            &plain,
+            Spec {
+                tokens,
+                ..Spec::small()
+            },
+        );
+        let bytes = std::fs::read(&plain).unwrap();
+        let packed = ruzstd::encoding::compress_to_vec(bytes.as_slice(), level);
+        std::fs::write(folder.path().join(format!("{name}.jsonl.zst")), packed).unwrap();
+    }
+    let small = summary(&folder.path().join("small.jsonl.zst")).unwrap();
+    assert_eq!(small.end, Some(RunEnd::Answered));
+    let big = summary(&folder.path().join("big.jsonl.zst")).unwrap();
+    assert_eq!((big.id.as_str(), big.end), ("plain", None));
+}
+
+#[test]
 fn a_picker_over_500_files_reads_headers_and_ends_only() {
     let (folder, one) = scratch("00.jsonl");
     let spec = Spec {

@@ -1,12 +1,12 @@
 //! Replay: any place, the same as folding from the start.
 
-use crate::synthetic::{Keyframes, Spec, session};
+use crate::synthetic::{Keyframes, Maker, Spec, header, session};
 use crate::{line_starts, scratch};
-use orgtop::org::{Body, Event, Organization, Seq, Step, ThreadId};
+use orgtop::org::{Body, Event, Organization, Role, RunEnd, Seq, Step, ThreadId};
 use orgtop::record::{
     Direction, Landmark, Player, Target, TextFrom, TextLimit, Until, split_tokens, text_in,
 };
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 fn opened(spec: Spec) -> (tempfile::TempDir, PathBuf, Vec<Event>) {
     let (bytes, events) = session(spec);
@@ -88,6 +88,30 @@ fn every_event_is_reached_from_every_other() {
     }
 }
 
+/// Seeks to every step, from all sides, and compares with the records cut there.
+fn check_every_step(path: &Path, events: &[Event]) {
+    let mut player = Player::open(path).unwrap();
+    let last = player.extent().step.0;
+    assert_eq!(last, fold(events).now.step.0);
+    let steps = (0..=last)
+        .chain((0..=last).rev())
+        .chain((0..last).map(|s| s * 11 % last));
+    for step in steps {
+        player.seek(Target::Step(Step(step))).unwrap();
+        let want = until_step(events, step);
+        let state = fold(&want);
+        for thread in state.threads() {
+            let here = player.organization().thread(thread.id).unwrap();
+            assert_eq!(here.tokens, thread.tokens, "{} at step {step}", thread.id);
+            assert_eq!(here.text_bytes, thread.text_bytes);
+            assert_eq!(here.status, thread.status);
+            let text = shown(&player, thread.id, TextLimit::default());
+            assert_eq!(text, text_of(&want, thread.id), "{} at {step}", thread.id);
+        }
+        assert_eq!(player.organization().threads().len(), state.threads().len());
+    }
+}
+
 #[test]
 fn every_step_is_exact_even_inside_records_and_goes_on_from_there() {
     for keyframes in [Keyframes::Every(5), Keyframes::None] {
@@ -98,26 +122,8 @@ fn every_step_is_exact_even_inside_records_and_goes_on_from_there() {
             ..Spec::small()
         };
         let (_folder, path, events) = opened(spec);
+        check_every_step(&path, &events);
         let mut player = Player::open(&path).unwrap();
-        let last = player.extent().step.0;
-        assert_eq!(last, fold(&events).now.step.0);
-        let steps = (0..=last)
-            .chain((0..=last).rev())
-            .chain((0..last).map(|s| s * 11 % last));
-        for step in steps {
-            player.seek(Target::Step(Step(step))).unwrap();
-            let want = until_step(&events, step);
-            let state = fold(&want);
-            for thread in state.threads() {
-                let here = player.organization().thread(thread.id).unwrap();
-                assert_eq!(here.tokens, thread.tokens, "{} at step {step}", thread.id);
-                assert_eq!(here.text_bytes, thread.text_bytes);
-                assert_eq!(here.status, thread.status);
-                let text = shown(&player, thread.id, TextLimit::default());
-                assert_eq!(text, text_of(&want, thread.id), "{} at {step}", thread.id);
-            }
-            assert_eq!(player.organization().threads().len(), state.threads().len());
-        }
         // From inside records to the end: no token is lost or doubled.
         for step in [3, 10, 25] {
             player.seek(Target::Step(Step(step))).unwrap();
@@ -136,6 +142,30 @@ fn every_step_is_exact_even_inside_records_and_goes_on_from_there() {
             assert!(player.organization().same_as(&fold(&events)));
         }
     }
+}
+
+#[test]
+fn threads_that_began_at_different_steps_of_one_record_are_exact_too() {
+    let mut maker = Maker::new(Vec::new(), &header("staggered", 3), 500);
+    maker.kept = Some(Vec::new());
+    let starts = [("organizer", 3u64), ("1", 1), ("2", 7)].map(|(id, start)| {
+        let id: ThreadId = id.parse().unwrap();
+        maker.begin(id, Role::Worker, "q");
+        (id, start)
+    });
+    for step in 1..=90 {
+        maker.next_step();
+        for (id, start) in starts {
+            // One of them stands still for a while.
+            if step >= start && !(id.index() == Some(1) && (20..24).contains(&step)) {
+                maker.token(id, &format!("{step} "));
+            }
+        }
+    }
+    let (bytes, _, events) = maker.finish(RunEnd::NoAnswer);
+    let (_folder, path) = scratch("staggered.jsonl");
+    std::fs::write(&path, bytes).unwrap();
+    check_every_step(&path, &events.unwrap());
 }
 
 #[test]

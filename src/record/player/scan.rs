@@ -39,6 +39,8 @@ impl Scan {
     /// Scans `file`, beside the caller unless it is small.
     pub(super) fn begin(file: &SessionFile) -> Arc<Self> {
         let scan = Arc::new(Self::default());
+        // What the header says is known before any line is read.
+        scan.lock().report = file.events().report().clone();
         if file.size() <= AT_ONCE {
             scan.run(file);
         } else {

@@ -163,7 +163,11 @@ pub fn fill(text: &str, width: usize) -> Vec<String> {
                 used = 0;
             }
             for cluster in word.graphemes(true) {
-                let cells = text_width(cluster);
+                let (cluster, cells) = match text_width(cluster) {
+                    // Nothing that is wider than the line can be shown on it.
+                    cells if cells > width => ("?", 1),
+                    cells => (cluster, cells),
+                };
                 if used + cells > width {
                     if cluster == " " {
                         continue;

@@ -30,9 +30,11 @@ pub struct Piece {
 #[must_use]
 pub fn piece(track: &Track, axis: &Axis, column: u16) -> Option<Piece> {
     let left = i64::from(column) * 8;
-    let first = track
-        .stretches
-        .partition_point(|s| axis.eighths(s.to) <= left);
+    let first = track.stretches.partition_point(|s| {
+        axis.eighths(s.to)
+            .max(axis.eighths(s.from).saturating_add(1))
+            <= left
+    });
     let mut covered = [0_i64; 4];
     let (mut begin, mut end) = (8_i64, 0_i64);
     for stretch in track.stretches[first..].iter().take(MOST_PER_CELL) {
@@ -160,7 +162,9 @@ mod tests {
             }
             let t = track(&stretches);
             let axis = Axis { start: 0, span, width };
-            let inside = axis.eighths(at) > i64::from(column) * 8;
+            // The last stretch is seen, however short.
+            let last = stretches.last().map_or(0, |s| axis.eighths(s.0) + 1);
+            let inside = axis.eighths(at).max(last) > i64::from(column) * 8;
             prop_assert_eq!(piece(&t, &axis, column).is_some(), inside);
         }
     }

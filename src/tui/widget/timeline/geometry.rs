@@ -118,7 +118,7 @@ impl Window {
         match (self, anchor) {
             (Self::Fit | Self::Follow { .. }, None) => Self::Follow { span },
             (_, anchor) => {
-                let anchor = anchor.unwrap_or(axis.start + axis.span / 2);
+                let anchor = anchor.unwrap_or(axis.start.saturating_add(axis.span / 2));
                 let left = anchor.saturating_sub(axis.start).min(axis.span);
                 let left = u128::from(left) * u128::from(span) / u128::from(axis.span);
                 Self::Fixed {
