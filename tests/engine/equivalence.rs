@@ -1,10 +1,10 @@
 //! However a sequence came to its tokens, what follows is the same.
 
 use crate::support::{
-    Driver, MODELS, alone, append, begin, cut, greedy, open_as, options, prompt, warm,
+    Driver, MODELS, alone, append, begin, cut, fixture, greedy, open_as, options, prompt, warm,
 };
-use orgtop::engine::local::Options;
-use orgtop::engine::{Epoch, Priority, SeqId, SeqOp, TokenId};
+use orgtop::engine::local::{Options, open};
+use orgtop::engine::{Engine, EngineThread, Epoch, Priority, SeqId, SeqOp, TokenId};
 
 const COUNT: usize = 24;
 
@@ -33,11 +33,11 @@ fn batched_equals_alone() {
 #[test]
 fn chunked_prefill_equals_whole() {
     let prompt = prompt(100, 3);
-    let run = |prefill_rows| {
+    let run = |rows| {
         let mut driver = Driver::open(
             "qwen3",
             &Options {
-                prefill_rows,
+                prefill_rows: Some(rows),
                 ..options()
             },
         );
@@ -286,4 +286,23 @@ fn workers_keep_streaming_while_another_takes_in_a_prompt() {
         driver.last.decoded.iter().any(|d| d.seq == SeqId(2)),
         "160 rows take ten steps"
     );
+}
+
+#[test]
+fn an_engine_thread_decodes_what_the_engine_does() {
+    let path = fixture("llama");
+    let mut engine =
+        EngineThread::spawn("engine", move || open(&path, &options())).expect("it opens");
+    assert_eq!(engine.card().model.arch, "llama");
+    let tokens = engine.encode("the organizer").expect("it encodes");
+    assert_eq!(engine.decode(&tokens), b"the organizer");
+    let mut decoded = Vec::new();
+    let mut ops = begin(1, &prompt(9, 1), warm());
+    while decoded.len() < COUNT {
+        let step = engine
+            .advance(std::mem::take(&mut ops))
+            .expect("it decodes");
+        decoded.extend(step.decoded.into_iter().map(|d| d.token));
+    }
+    assert_eq!(decoded, alone("llama", 1, &prompt(9, 1), &warm(), COUNT));
 }

@@ -199,3 +199,22 @@ fn senseless_operations_stop_one_sequence_and_hurt_no_other() {
     );
     assert!(failed.contains(&SeqId(2)) && failed.contains(&SeqId(3)) && failed.contains(&SeqId(1)));
 }
+
+#[test]
+fn a_template_without_room_is_done_without() {
+    let mut driver = Driver::open("qwen3", &pages("qwen3", 4));
+    driver.step(vec![
+        open_as(1, greedy(), Priority::Template, None),
+        append(1, &prompt(200, 1)),
+    ]);
+    driver.step(vec![
+        open_as(2, warm(), Priority::Worker, Some((1, 64))),
+        append(2, &[9]),
+        SeqOp::Run(SeqId(2)),
+    ]);
+    driver.until(SeqId(2), 20);
+    assert!(driver.stopped.is_empty(), "{:?}", driver.stopped);
+    let fresh = [&prompt(200, 1)[..64], &[9]].concat();
+    let tokens = driver.tokens(SeqId(2))[..20].to_vec();
+    assert_eq!(tokens, alone("qwen3", 2, &fresh, &warm(), 20));
+}

@@ -18,7 +18,7 @@ pub fn fixture(name: &str) -> PathBuf {
 pub fn options() -> Options {
     Options {
         device: DeviceChoice::Cpu,
-        prefill_rows: 16,
+        prefill_rows: Some(16),
         ..Options::default()
     }
 }

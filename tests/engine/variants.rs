@@ -1,12 +1,12 @@
 //! The same network stored in other ways: every storage type, half precision, and other vocabularies.
 
 use crate::parity::{last_logits, model, model_at};
-use crate::support::{fixture, options, prompt};
+use crate::support::{begin, fixture, greedy, options, prompt};
 use candle_core::quantized::gguf_file::{Content, Value, write};
 use candle_core::quantized::{GgmlDType, QTensor};
 use candle_core::{DType, Device, Tensor};
 use orgtop::engine::local::{inspect_model, open};
-use orgtop::engine::{ChatMessage, ChatRole};
+use orgtop::engine::{ChatMessage, ChatRole, SeqId, Stop};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -138,6 +138,54 @@ fn every_storage_type_of_gguf_computes_nearly_what_f32_does() {
         let likeness = likeness(&logits, &reference);
         assert!(likeness > least, "{name}: {likeness}");
     }
+}
+
+#[test]
+fn rows_that_fit_no_kernel_are_padded_and_compute_the_same() {
+    // rows of 32 and 64 in the fixture; the tiled kernels want multiples of 256
+    let scratch = TempDir::new().expect("a scratch folder");
+    let (meta, tensors) = parts();
+    let reference = last_logits(&model("llama.gguf"), &prompt(40, 3));
+    for (dtype, least) in [
+        (GgmlDType::Q8_0, 0.999),
+        (GgmlDType::Q5_1, 0.98),
+        (GgmlDType::Q4_0, 0.95),
+    ] {
+        let tensors: Vec<(String, Tensor)> = tensors
+            .iter()
+            .map(|(name, t)| (name.clone(), t.dequantize(&Device::Cpu).expect("it reads")))
+            .collect();
+        let path = scratch.path().join("narrow.gguf");
+        save(&path, &meta, &store(&tensors, dtype));
+        let likeness = likeness(&last_logits(&model_at(&path), &prompt(40, 3)), &reference);
+        assert!(likeness > least, "{dtype:?}: {likeness}");
+    }
+}
+
+#[test]
+fn weights_that_are_no_numbers_stop_the_sequence() {
+    let scratch = TempDir::new().expect("a scratch folder");
+    let path = scratch.path().join("nan.gguf");
+    let (meta, mut tensors) = parts();
+    for (name, tensor) in &mut tensors {
+        if name == "output_norm.weight" {
+            let nan = Tensor::full(f32::NAN, 32, &Device::Cpu).expect("small");
+            *tensor = QTensor::quantize(&nan, GgmlDType::F32).expect("it copies");
+        }
+    }
+    save(&path, &meta, &tensors);
+    let mut engine = open(&path, &options()).expect("it opens");
+    let step = engine
+        .advance(begin(1, &[5, 6], greedy()))
+        .expect("the step succeeds");
+    assert!(step.decoded.is_empty());
+    assert!(
+        matches!(&step.stopped[..], [(SeqId(1), Stop::Failed(why))] if why.contains("not numbers"))
+    );
+    assert!(
+        engine.advance(vec![]).expect("idle").stopped.is_empty(),
+        "it is held"
+    );
 }
 
 #[test]

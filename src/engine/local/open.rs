@@ -55,8 +55,9 @@ pub struct Options {
     pub cache_bytes: Option<usize>,
     /// Longest sequence in tokens, where shorter than the checkpoint's own limit.
     pub max_context: Option<usize>,
-    /// Prompt tokens taken in by one step, beside the tokens that are decoded.
-    pub prefill_rows: usize,
+    /// Prompt tokens taken in by one step, beside the tokens that are decoded; `None`: 64 on a CPU, so that a
+    /// step stays short, and 512 elsewhere.
+    pub prefill_rows: Option<usize>,
     /// How attention is computed.
     pub attention: AttentionPath,
 }
@@ -67,7 +68,7 @@ impl Default for Options {
             device: DeviceChoice::Auto,
             cache_bytes: None,
             max_context: None,
-            prefill_rows: 128,
+            prefill_rows: None,
             attention: AttentionPath::ByDevice,
         }
     }
@@ -128,12 +129,10 @@ pub fn open(path: &Path, options: &Options) -> Result<Box<dyn Engine>, EngineErr
             context: config.context,
         },
     };
-    let planner = Planner::new(
-        pages as u32,
-        config.context,
-        config.vocab,
-        options.prefill_rows,
-    );
+    let rows = options
+        .prefill_rows
+        .unwrap_or(if device.is_cpu() { 64 } else { 512 });
+    let planner = Planner::new(pages as u32, config.context, config.vocab, rows);
     let model = Model::new(config, loaded.weights, device);
     Ok(Box::new(LocalEngine::new(
         card,

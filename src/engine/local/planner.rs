@@ -113,8 +113,13 @@ impl Planner {
                     plan.queued += usize::from(self.sequences[at].running);
                     continue;
                 }
-                Room::Never => {
+                Room::Never if self.sequences[at].running => {
                     self.stop(at, Stop::ContextFull, &mut plan);
+                    continue;
+                }
+                Room::Never => {
+                    // a template without room: those who want it do without
+                    self.sequences[at].evicted = true;
                     continue;
                 }
             }

@@ -45,8 +45,9 @@ impl Planner {
         };
         while need > 0 && self.pool.free() < need + keep {
             let victim = self
-                .idle_victim(at, plan)
-                .or_else(|| self.running_victim(at, newcomer, plan));
+                .idle_victim(at, plan, true)
+                .or_else(|| self.running_victim(at, newcomer, plan))
+                .or_else(|| self.idle_victim(at, plan, false));
             match victim {
                 Some(victim) => self.sequences[victim].evict(&mut self.pool),
                 None if self.others_run(at) => return Room::Later,
@@ -73,21 +74,16 @@ impl Planner {
         others.any(|(_, s)| s.running && !s.pages.is_empty())
     }
 
-    /// A resting sequence to take pages from: one whose pages nobody shares if there is one, workers before
-    /// templates, the youngest first.
-    fn idle_victim(&self, at: usize, plan: &Plan) -> Option<usize> {
+    /// A resting sequence to take pages from, workers before templates, the youngest first; with `gains` only
+    /// one that holds pages which nobody shares.
+    fn idle_victim(&self, at: usize, plan: &Plan, gains: bool) -> Option<usize> {
         let idle = (0..self.sequences.len()).filter(|other| {
             let s = &self.sequences[*other];
-            *other != at
-                && !s.running
-                && s.priority != Priority::Organizer
-                && self.may_lose(s, plan)
+            let gained = || s.pages.iter().any(|page| !self.pool.is_shared(*page));
+            let resting = !s.running && s.priority != Priority::Organizer;
+            *other != at && resting && self.may_lose(s, plan) && (!gains || gained())
         });
-        idle.max_by_key(|other| {
-            let s = &self.sequences[*other];
-            let gains = s.pages.iter().any(|page| !self.pool.is_shared(*page));
-            (gains, s.priority == Priority::Worker, *other)
-        })
+        idle.max_by_key(|other| (self.sequences[*other].priority == Priority::Worker, *other))
     }
 
     /// The youngest running worker, if `at` may take its pages: the organizer may; a worker only what younger

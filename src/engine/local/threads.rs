@@ -38,3 +38,20 @@ fn set(name: &str, value: &str) {
     // that this process has a single thread.
     unsafe { std::env::set_var(name, value) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_changed_once_other_threads_run() {
+        let spins = || std::env::var_os("CANDLE_BARRIER_POOL_SPIN_LIMIT");
+        let before = spins();
+        let (stop, wait) = std::sync::mpsc::channel::<()>();
+        let other = std::thread::spawn(move || wait.recv());
+        assert!(!settle_threads(Some(1)));
+        assert_eq!(spins(), before);
+        drop(stop);
+        let _ = other.join();
+    }
+}
