@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// Longest wait for something that should happen at once.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// How a program is started.
 pub struct Start {
@@ -218,10 +218,14 @@ impl Session {
         master.resize(size).expect("a new size");
     }
 
+    /// Its process.
+    pub fn process_id(&self) -> u32 {
+        self.child.process_id().expect("a running program")
+    }
+
     /// Sends a signal by name (`TERM`).
     pub fn signal(&self, name: &str) {
-        let id = self.child.process_id().expect("a running program");
-        kill(name, id);
+        kill(name, self.process_id());
     }
 
     /// Whether the terminal's line settings are those from before the program began.

@@ -1,0 +1,349 @@
+//! The whole program on a real terminal: watched, steered, left, and replayed.
+
+use crate::harness::{Session, Start, kill};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use tempfile::TempDir;
+
+/// Sequences that switch a mode of the terminal off.
+const ALTERNATE_SCREEN_OFF: &str = "\x1b[?1049l";
+const PASTE_OFF: &str = "\x1b[?2004l";
+const CURSOR_ON: &str = "\x1b[?25h";
+
+struct Desk {
+    folder: TempDir,
+    script: PathBuf,
+    record: PathBuf,
+}
+
+impl Desk {
+    fn new(lines: &[Value]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let script = folder.path().join("script.jsonl");
+        let text: Vec<String> = lines.iter().map(Value::to_string).collect();
+        std::fs::write(&script, text.join("\n")).unwrap();
+        Self {
+            record: folder.path().join("session.jsonl"),
+            script,
+            folder,
+        }
+    }
+
+    fn run(&self, more: &[&str]) -> Start {
+        let mut args = vec![
+            "run",
+            "--script",
+            self.script.to_str().unwrap(),
+            "--record",
+            self.record.to_str().unwrap(),
+        ];
+        args.extend_from_slice(more);
+        args.push("what is it?");
+        self.at_home(Session::start(&args))
+    }
+
+    /// Nothing of the person who runs the tests is read or written.
+    fn at_home(&self, start: Start) -> Start {
+        let home = self.folder.path().to_str().unwrap();
+        start.env("HOME", home).size(100, 30)
+    }
+
+    fn replay(&self, more: &[&str]) -> Start {
+        let mut args = vec!["replay", self.record.to_str().unwrap()];
+        args.extend_from_slice(more);
+        self.at_home(Session::start(&args))
+    }
+
+    fn inspect(&self) -> Value {
+        let output = orgtop(&["inspect", "--json", self.record.to_str().unwrap()]);
+        serde_json::from_str(&output.0).unwrap()
+    }
+
+    fn verifies(&self) -> bool {
+        orgtop(&["verify", self.record.to_str().unwrap()]).1
+    }
+}
+
+fn orgtop(args: &[&str]) -> (String, bool) {
+    let output = Command::new(env!("CARGO_BIN_EXE_orgtop"))
+        .args(args)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    (text, output.status.success())
+}
+
+fn forever(thread: &str, word: &str, tokens_per_s: u32) -> Value {
+    serde_json::json!({
+        "thread": thread, "tokens": [word], "repeat": true, "tokens_per_s": tokens_per_s
+    })
+}
+
+/// An organizer that forks two and then thinks slowly for ever; two workers that never stop.
+fn busy() -> Desk {
+    let mut tokens = vec!["<FORK-1>first</FORK-1>", "<FORK-2>second</FORK-2>"];
+    tokens.extend(vec![" hm"; 100_000]);
+    Desk::new(&[
+        serde_json::json!({"thread": "organizer", "tokens": tokens, "tokens_per_s": 100}),
+        forever("1", " apple", 100),
+        forever("2", " berry", 100),
+        serde_json::json!({"thread": "3", "text": " cherry <RETURN>pie</RETURN>", "tokens_per_s": 100}),
+    ])
+}
+
+fn leave(session: &mut Session) {
+    session.keys("q");
+    session.wait_for("y");
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    session.keys("y");
+    assert!(session.wait_end().success(), "{}", session.screen());
+}
+
+fn is_as_before(session: &Session) {
+    assert!(session.settings_are_as_before());
+    for off in [ALTERNATE_SCREEN_OFF, PASTE_OFF] {
+        assert_eq!(session.count(off), 1, "{off:?}");
+    }
+    assert!(session.count(CURSOR_ON) >= 1);
+}
+
+#[test]
+fn a_person_watches_forks_kills_joins_and_leaves() {
+    let desk = busy();
+    let mut s = desk.run(&[]).spawn();
+    s.wait_for("apple");
+    s.wait_for("berry");
+    s.keys("1x");
+    s.wait_for("kill");
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    s.keys("k");
+    s.wait_for("killed");
+    s.keys("f");
+    s.wait_for("COMPOSE");
+    s.keys("a third one\x13");
+    s.wait_for("cherry");
+    s.keys("J");
+    s.wait_for("Join");
+    leave(&mut s);
+    is_as_before(&s);
+    assert!(desk.verifies());
+    let object = desk.inspect();
+    assert_eq!(object["end"], "interrupted");
+    let thread = |id: &str| {
+        let threads = object["threads"].as_array().unwrap();
+        threads.iter().find(|t| t["id"] == id).unwrap().clone()
+    };
+    assert_eq!(thread("1")["end"], "killed");
+    assert_eq!(thread("3")["end"], "returned");
+}
+
+#[test]
+fn the_replay_ends_with_the_screen_that_was_left() {
+    let desk = Desk::new(&[
+        serde_json::json!({"thread": "organizer", "tokens":
+            ["Let", " me", "<FORK-1>see</FORK-1>", " think", "<JOIN-1>", " so", "<ANSWER>42</ANSWER>"]}),
+        serde_json::json!({"thread": "1", "text": "It is 42. <RETURN>42</RETURN>"}),
+    ]);
+    let mut live = desk.run(&[]).spawn();
+    live.wait_for("answered");
+    let panes = |s: &Session| -> Vec<String> {
+        // All but the header and the footer, which say whether it is live.
+        let screen = s.screen();
+        let rows: Vec<&str> = screen.lines().collect();
+        rows[1..rows.len() - 1].iter().map(|r| (*r).to_owned()).collect()
+    };
+    live.wait_for("42");
+    let expected = panes(&live);
+    live.keys("q");
+    assert!(live.wait_end().success());
+    let mut replay = desk.replay(&["--at", "end"]).spawn();
+    replay.wait_until("the panes are the same", |s| panes(s) == expected);
+    replay.keys("q");
+    assert!(replay.wait_end().success());
+    is_as_before(&replay);
+}
+
+#[test]
+fn ctrl_c_pauses_then_warns_then_saves_and_leaves() {
+    let desk = busy();
+    let mut s = desk.run(&[]).spawn();
+    s.wait_for("apple");
+    s.keys("\x03");
+    s.wait_for("PAUSED");
+    s.keys("\x03");
+    s.wait_for("again");
+    s.keys("\x03");
+    s.wait_end();
+    is_as_before(&s);
+    assert_eq!(desk.inspect()["end"], "interrupted");
+    assert!(desk.verifies());
+}
+
+#[test]
+fn escape_stops_nothing() {
+    let desk = busy();
+    let mut s = desk.run(&[]).spawn();
+    s.wait_for("apple");
+    s.keys("\x1b");
+    std::thread::sleep(std::time::Duration::from_millis(80));
+    s.keys("\r");
+    s.keys("?");
+    s.wait_for("help");
+    s.keys("\x1b");
+    s.wait_until("the help is gone and text flows", |s| s.screen().contains("LIVE"));
+    leave(&mut s);
+}
+
+#[test]
+fn a_signal_saves_the_session_so_that_it_can_be_resumed() {
+    for signal in ["TERM", "HUP"] {
+        let desk = busy();
+        let mut s = desk.run(&[]).spawn();
+        s.wait_for("apple");
+        s.signal(signal);
+        s.wait_end();
+        is_as_before(&s);
+        let before = desk.inspect();
+        assert_eq!(before["end"], "interrupted");
+        let orders = desk.folder.path().join("orders.jsonl");
+        std::fs::write(&orders, r#"{"at": {"event": "end:1"}, "do": "abort"}"#).unwrap();
+        let (text, done) = orgtop(&[
+            "resume",
+            "--headless",
+            "--json",
+            "--script",
+            desk.script.to_str().unwrap(),
+            "--commands",
+            orders.to_str().unwrap(),
+            desk.record.to_str().unwrap(),
+        ]);
+        assert!(done, "{text}");
+        assert!(desk.verifies());
+        let after: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(after["end"], "aborted");
+        let tokens = |object: &Value| object["metrics"]["decoded"].as_u64().unwrap();
+        assert!(tokens(&after) > tokens(&before));
+    }
+}
+
+#[test]
+fn without_a_terminal_lines_are_printed() {
+    let desk = Desk::new(&[
+        serde_json::json!({"thread": "organizer", "tokens": ["ok", "<ANSWER>42 \u{1b}[2J</ANSWER>"]}),
+    ]);
+    let (text, done) = orgtop(&[
+        "run",
+        "--script",
+        desk.script.to_str().unwrap(),
+        "--no-record",
+        "what?",
+    ]);
+    assert!(done);
+    assert!(text.contains("42"));
+    assert!(!text.contains('\u{1b}'));
+}
+
+#[test]
+fn a_dumb_terminal_gets_lines_without_any_escape() {
+    let desk = Desk::new(&[
+        serde_json::json!({"thread": "organizer", "tokens": ["ok", "<ANSWER>42</ANSWER>"]}),
+    ]);
+    let mut s = desk.run(&[]).env("TERM", "dumb").spawn();
+    s.wait_for("42");
+    assert!(s.wait_end().success());
+    assert_eq!(s.count("\x1b"), 0);
+}
+
+#[test]
+fn hostile_text_never_reaches_the_terminal() {
+    let desk = Desk::new(&[serde_json::json!({"thread": "organizer", "tokens": [
+        "\u{1b}]52;c;ZXZpbA==\u{7}", "\u{1b}]8;;http://x\u{7}", "\u{1b}", "c", "\u{9b}2J", "\u{202e}rtl",
+        "\r", "\t", "safe", "<ANSWER>\u{1b}]0;title\u{7}end</ANSWER>"
+    ]})]);
+    let mut s = desk.run(&[]).spawn();
+    s.wait_for("safe");
+    s.wait_for("answered");
+    s.keys("q");
+    s.wait_end();
+    for forbidden in ["\x1b]52", "\x1b]8;;", "\x1bc", "\u{9b}", "\u{202e}", "\x1b]0;"] {
+        assert_eq!(s.count(forbidden), 0, "{forbidden:?}");
+    }
+    let recorded = std::fs::read_to_string(&desk.record).unwrap();
+    assert!(recorded.contains("\\u001b]52;c;ZXZpbA=="));
+    assert!(desk.verifies());
+}
+
+#[test]
+fn it_survives_every_size_while_text_streams() {
+    let desk = busy();
+    let mut s = desk.run(&[]).spawn();
+    s.wait_for("apple");
+    for (columns, rows) in [(1, 1), (20, 3), (681, 180), (80, 3), (3, 40), (100, 30)] {
+        s.resize(columns, rows);
+        std::thread::sleep(std::time::Duration::from_millis(60));
+    }
+    for i in 0..50 {
+        s.resize(40 + i, 12 + i % 20);
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    s.resize(100, 30);
+    s.wait_for("apple");
+    leave(&mut s);
+    is_as_before(&s);
+}
+
+#[test]
+fn ctrl_z_gives_the_terminal_back_and_fg_takes_it_again() {
+    let desk = busy();
+    let mut shell = Session::shell();
+    let command = format!(
+        "HOME={} {} run --script {} --record {} q\n",
+        desk.folder.path().display(),
+        env!("CARGO_BIN_EXE_orgtop"),
+        desk.script.display(),
+        desk.record.display()
+    );
+    shell.keys(&command);
+    shell.wait_for("apple");
+    shell.keys("\x1a");
+    shell.wait_until("the shell is back", |s| s.count(ALTERNATE_SCREEN_OFF) == 1);
+    shell.keys("echo he''re\n");
+    shell.wait_for("here");
+    shell.keys("fg\n");
+    shell.wait_for("apple");
+    shell.keys("\x03");
+    shell.wait_for("PAUSED");
+    shell.keys("\x03\x03");
+    shell.wait_until("it has left", |s| s.count(ALTERNATE_SCREEN_OFF) == 2);
+    shell.wait_for("recorded in");
+    assert!(desk.verifies());
+}
+
+#[test]
+fn killing_it_loses_nothing_that_was_synced() {
+    let desk = busy();
+    let s = desk.run(&[]).spawn();
+    s.wait_for("apple");
+    s.wait_for("berry");
+    let id = s.process_id();
+    kill("KILL", id);
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    let object = desk.inspect();
+    assert_eq!(object["end"], Value::Null);
+    assert_eq!(object["threads"].as_array().unwrap().len(), 3);
+}
+
+#[test]
+fn a_missing_model_is_said_before_anything_is_drawn() {
+    let missing = Path::new("/no/such/model");
+    let output = Command::new(env!("CARGO_BIN_EXE_orgtop"))
+        .args(["run", "--model", missing.to_str().unwrap(), "q"])
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert!(message.contains("/no/such/model"), "{message}");
+}
