@@ -305,8 +305,12 @@ impl Model {
         let Some(command) = command else {
             return;
         };
-        if matches!(command, Command::Pause { thread: None }) {
+        let settled = !matches!(outcome, Outcome::Queued { .. });
+        if settled && matches!(command, Command::Pause { thread: None }) {
             self.pause_asked = false;
+        }
+        if let (Command::Speed { tokens_per_s }, Outcome::Done) = (&command, outcome) {
+            self.speed_limit = *tokens_per_s;
         }
         match outcome {
             Outcome::Refused { why } => self.say(format!("{}: refused: {why}", command.name())),
