@@ -1,12 +1,13 @@
 //! Inputs to changes: `update(model, input)` changes the model and says what else is to be done.
 //!
-//! Pure: no I/O, no clock. What a key means is looked up in the keymap; [`act`] holds what each action
-//! does, [`popups`] the keys of text fields and menus, [`mouse`] the mouse.
+//! Pure: no I/O, no clock. What a key means is looked up in the keymap; `act` and `steer` hold what each action
+//! does, `popups` the keys of text fields and menus, `mouse` the mouse.
 
 mod act;
 mod mouse;
 mod popups;
 mod select;
+mod steer;
 
 pub use popups::callable;
 
