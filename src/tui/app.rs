@@ -16,7 +16,7 @@ use super::terminal::signals::{Ending, Notice, watch};
 use super::text::start_highlighting;
 use super::update::{Effect, Input, update};
 use super::view;
-use crossterm::event::Event as TerminalEvent;
+use crossterm::event::{Event as TerminalEvent, MouseEventKind};
 use futures_util::StreamExt;
 use std::io;
 use std::sync::Arc;
@@ -197,6 +197,8 @@ impl<'a, S: Surface> App<'a, S> {
         let input = match event {
             TerminalEvent::Key(key) => Input::Key(key),
             TerminalEvent::Paste(text) => Input::Paste(text),
+            // Nothing on screen follows the mouse around.
+            TerminalEvent::Mouse(mouse) if mouse.kind == MouseEventKind::Moved => return Ok(()),
             TerminalEvent::Mouse(mouse) => Input::Mouse(mouse),
             TerminalEvent::Resize(width, height) => Input::Resize(width, height),
             TerminalEvent::FocusGained | TerminalEvent::FocusLost => return Ok(()),

@@ -1,4 +1,20 @@
 //! The screen: a model folded from events, drawn on demand.
+//!
+//! ```text
+//!  terminal ─ keys ──▶ ┌────────┐ Input ┌────────┐ changes ┌───────┐ ┌──────┐
+//!  session ─ events ─▶ │  app   │──────▶│ update │────────▶│ model │▶│ view │▶ frame
+//!  recording, signals ▶└────────┘◀──────└────────┘         └───────┘ └──────┘
+//!                         │      Effect
+//!                         └──▶ commands to the session, seeks, clipboard, pager, leaving
+//! ```
+//!
+//! * [`app`] waits for everything and decides when to draw ([`pace`]); [`surface`] is what it draws on.
+//! * [`source`] is a running session or a [`replay`]; both fill the same [`model`].
+//! * [`update`] is pure: what a key means comes from [`keymap`], made of the one table in [`action`].
+//! * [`ideal`], [`layout`], [`rate`] derive what is shown; [`view`] draws it, one panel a file.
+//! * [`plain`] is the line log for where there is no screen; [`run`] opens the one or the other.
+//!
+//! The screen never calls an engine: it sends commands and folds events.
 
 pub mod action;
 pub mod app;

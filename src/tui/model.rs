@@ -5,6 +5,14 @@
 //! except that panes remember how they wrapped their text. No I/O, no clock: `now` comes with each
 //! input.
 
+mod parts;
+mod state;
+
+pub use parts::{
+    Banner, FROZEN_AFTER, Feed, Focus, Leaving, NOTICE_FOR, Notice, Playback, RunState, Search,
+    TimelineView,
+};
+
 use super::action::Context;
 use super::ideal::Ideal;
 use super::keymap::Keymap;
@@ -15,136 +23,13 @@ use super::rate::Rate;
 use super::sign::status_words;
 use super::text::Transcript;
 use super::thread_view::ThreadView;
-use super::widget::timeline::geometry::{Axis, Window};
-use crate::live::{Phase, Report};
-use crate::org::{Body, Command, Event, Organization, Outcome, RunEnd, Status, ThreadId};
+use super::widget::timeline::geometry::Axis;
+use crate::live::Report;
+use crate::org::{Body, Command, Event, Organization, Outcome, ThreadId};
 use crate::record::Header;
 use ratatui::layout::Rect;
-use regex::Regex;
 use std::collections::BTreeMap;
 use std::time::Duration;
-
-/// Merged events in one take from which the screen says that it lags.
-const LAG: usize = 2000;
-
-/// A running session without any event for this long is shown as frozen.
-pub const FROZEN_AFTER: Duration = Duration::from_secs(5);
-
-/// How long a notice stays.
-pub const NOTICE_FOR: Duration = Duration::from_secs(4);
-
-/// What feeds the screen.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Feed {
-    /// A session that is being decoded.
-    Live,
-    /// A recorded one.
-    Replay(Playback),
-}
-
-/// Where a recording stands.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Playback {
-    /// Whether it moves by itself.
-    pub playing: bool,
-    /// Times the recorded speed.
-    pub speed: f32,
-    /// Whether it begins again at the end.
-    pub looping: bool,
-    /// Microseconds from the beginning.
-    pub position: u64,
-    /// Microseconds in all.
-    pub length: u64,
-}
-
-/// The state of the run, as the header names it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RunState {
-    /// The model is being loaded.
-    Loading,
-    /// Decoding.
-    Live,
-    /// Asked to pause, not there yet.
-    Pausing,
-    /// Held.
-    Paused,
-    /// Decoding, but nothing has come for a while.
-    Frozen,
-    /// Decoding faster than the screen takes it in.
-    Lagging,
-    /// A recording moves or is held.
-    Replay,
-    /// Over.
-    Over(RunEnd),
-    /// It broke down.
-    Failed,
-}
-
-/// The line above the panes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Banner {
-    /// The session broke down.
-    Failure(String),
-    /// Something to know, such as a full disk.
-    Warning(String),
-    /// What the organizer answered.
-    Answer(String),
-}
-
-/// What has the focus.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Focus {
-    /// The selected thread's pane or row.
-    Pane,
-    /// The timeline.
-    Timeline,
-}
-
-/// How far leaving has come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Leaving {
-    /// Nobody wants to.
-    No,
-    /// Ctrl-C on a paused run: once more quits.
-    Warned,
-    /// The session was asked to stop and is being saved.
-    Saving,
-}
-
-/// How the lanes are shown.
-#[derive(Debug, Clone, Default)]
-pub struct TimelineView {
-    /// Which part of time.
-    pub window: Window,
-    /// Where the cursor stands, once it was moved.
-    pub cursor: Option<u64>,
-    /// Lived milliseconds instead of ideal steps.
-    pub lived: bool,
-    /// Critical path not set apart.
-    pub plain: bool,
-    /// First worker lane shown.
-    pub scroll: usize,
-}
-
-/// The current search.
-#[derive(Debug, Clone)]
-pub struct Search {
-    /// As typed.
-    pub text: String,
-    /// Compiled.
-    pub pattern: Regex,
-    /// The match that is marked: whose, and where in its text.
-    pub current: Option<(ThreadId, std::ops::Range<u64>)>,
-}
-
-/// A short message for the person.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Notice {
-    /// What.
-    pub text: String,
-    /// Since when.
-    pub since: Duration,
-}
 
 /// Everything on screen.
 pub struct Model {
@@ -305,8 +190,12 @@ impl Model {
         let Some(command) = command else {
             return;
         };
-        if matches!(command, Command::Pause { thread: None }) {
+        let settled = !matches!(outcome, Outcome::Queued { .. });
+        if settled && matches!(command, Command::Pause { thread: None }) {
             self.pause_asked = false;
+        }
+        if let (Command::Speed { tokens_per_s }, Outcome::Done) = (&command, outcome) {
+            self.speed_limit = *tokens_per_s;
         }
         match outcome {
             Outcome::Refused { why } => self.say(format!("{}: refused: {why}", command.name())),
@@ -325,70 +214,6 @@ impl Model {
             text: text.into(),
             since: self.now,
         });
-    }
-
-    /// Whether the run can still be steered.
-    #[must_use]
-    pub fn steerable(&self) -> bool {
-        self.feed == Feed::Live
-            && self.report.phase == Phase::Running
-            && self.organization.end.is_none()
-    }
-
-    /// Whether quitting would cut a run short.
-    #[must_use]
-    pub fn running(&self) -> bool {
-        self.feed == Feed::Live
-            && match self.report.phase {
-                Phase::Running => self.organization.end.is_none(),
-                Phase::Loading | Phase::Over | Phase::Failed(_) => false,
-            }
-    }
-
-    /// The state of the run, as the header names it.
-    #[must_use]
-    pub fn run_state(&self) -> RunState {
-        if matches!(self.feed, Feed::Replay(_)) {
-            return RunState::Replay;
-        }
-        match (&self.report.phase, self.organization.end) {
-            (Phase::Failed(_), _) => RunState::Failed,
-            (_, Some(end)) => RunState::Over(end),
-            (Phase::Loading, _) => RunState::Loading,
-            (Phase::Over, None) => RunState::Over(RunEnd::Interrupted),
-            _ if self.organization.paused => RunState::Paused,
-            _ if self.pause_asked => RunState::Pausing,
-            _ if self.frozen() => RunState::Frozen,
-            _ if self.merged >= LAG => RunState::Lagging,
-            _ => RunState::Live,
-        }
-    }
-
-    fn frozen(&self) -> bool {
-        let decoding = self
-            .organization
-            .threads()
-            .any(|t| t.status == Status::Running && !t.paused);
-        decoding
-            && self.speed_limit == 0
-            && self.now.saturating_sub(self.last_event) >= FROZEN_AFTER
-    }
-
-    /// When the screen changes by itself next, without input or events.
-    #[must_use]
-    pub fn next_change(&self) -> Option<Duration> {
-        let notice = self.notice.as_ref().map(|n| n.since + NOTICE_FOR);
-        let frozen = match self.run_state() {
-            RunState::Live if self.speed_limit == 0 => Some(self.last_event + FROZEN_AFTER),
-            // The header counts the seconds.
-            RunState::Frozen => Some(Duration::from_secs(self.now.as_secs() + 1)),
-            _ => None,
-        };
-        [notice, frozen]
-            .into_iter()
-            .flatten()
-            .filter(|at| *at > self.now)
-            .min()
     }
 
     /// Contexts in which a key is looked up, innermost first.
@@ -466,19 +291,6 @@ impl Model {
                 banner: self.banner().is_some(),
             },
         )
-    }
-
-    /// What stands above the panes: a failure, a warning, or the answer.
-    #[must_use]
-    pub fn banner(&self) -> Option<Banner> {
-        if let Phase::Failed(why) = &self.report.phase {
-            return Some(Banner::Failure(why.clone()));
-        }
-        if let Some(warning) = &self.report.banner {
-            return Some(Banner::Warning(warning.clone()));
-        }
-        let answer = self.organization.answer.as_ref()?;
-        Some(Banner::Answer(answer.trim().to_owned()))
     }
 
     /// Cells for names, left of the bars of the timeline.

@@ -136,12 +136,8 @@ impl PlainLog {
             }
             Body::Command { command } => {
                 self.commands.insert(event.seq.0, command.name());
-                match command {
-                    Command::Fork { query } => {
-                        writeln!(out, "step {step}: asked: fork: {}", safe_line(query))
-                    }
-                    _ => writeln!(out, "step {step}: asked: {}", command.name()),
-                }
+                let words = command_words(command);
+                writeln!(out, "step {step}: asked: {}", safe_line(&words))
             }
             Body::Effect { outcome } => {
                 let name = match (event.cause, outcome) {
@@ -188,6 +184,30 @@ impl PlainLog {
             Body::Mark { name } => writeln!(out, "step {step}: mark: {}", safe_line(name)),
             Body::Tokens { .. } | Body::Keyframe { .. } | Body::Unknown => Ok(()),
         }
+    }
+}
+
+/// A command in words.
+fn command_words(command: &Command) -> String {
+    let name = command.name().replace('_', " ");
+    match command {
+        Command::Pause { thread: Some(id) }
+        | Command::Resume { thread: Some(id) }
+        | Command::Join { thread: id }
+        | Command::Kill { thread: id }
+        | Command::WrapUp { thread: id } => format!("{name} {id}"),
+        Command::Fork { query } => format!("{name}: {query}"),
+        Command::Mark { name: mark } => format!("{name}: {mark}"),
+        Command::Speed { tokens_per_s: 0 } => format!("{name}: no limit"),
+        Command::Speed { tokens_per_s } => format!("{name}: {tokens_per_s} tok/s a thread"),
+        Command::Pause { thread: None }
+        | Command::Resume { thread: None }
+        | Command::Step
+        | Command::Next
+        | Command::Answer
+        | Command::Abort
+        | Command::Interrupt
+        | Command::Continue => name,
     }
 }
 

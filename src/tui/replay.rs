@@ -1,7 +1,7 @@
 //! A recording as a source of the screen: its pace, seeking, and older text on demand.
 //!
 //! Only what is on screen is read: a seek gives the organization and the newest text of each thread;
-//! scrolling up asks for more. Stretches in which nothing happened are cut to [`IDLE`].
+//! scrolling up asks for more. Stretches in which nothing happened are cut to a second.
 
 use super::model::{Model, Playback};
 use super::text::{Piece, Transcript};

@@ -1,15 +1,17 @@
 //! Inputs to changes: `update(model, input)` changes the model and says what else is to be done.
 //!
-//! Pure: no I/O, no clock. What a key means is looked up in the keymap; [`act`] holds what each action
-//! does, [`popups`] the keys of text fields and menus, [`mouse`] the mouse.
+//! Pure: no I/O, no clock. What a key means is looked up in the keymap; `act` and `steer` hold what each action
+//! does, `popups` the keys of text fields and menus, `mouse` the mouse.
 
 mod act;
 mod mouse;
 mod popups;
 mod select;
+mod steer;
 
 pub use popups::callable;
 
+use super::action::{Action, Context};
 use super::keymap::Key;
 use super::model::{Leaving, Model, Playback};
 use super::text::Transcript;
@@ -179,10 +181,16 @@ fn on_key(model: &mut Model, event: KeyEvent) -> Vec<Effect> {
     if model.leaving == Leaving::Warned {
         model.leaving = Leaving::No;
     }
+    let key = Key::from_event(event);
+    // Going into the background works in text fields too, as everywhere on a terminal.
+    if event.modifiers.contains(KeyModifiers::CONTROL)
+        && model.keymap.action(&[Context::Any], key) == Some(Action::Suspend)
+    {
+        return vec![Effect::Suspend];
+    }
     if let Some(effects) = popups::key(model, event) {
         return effects;
     }
-    let key = Key::from_event(event);
     let contexts = model.contexts();
     if let Some(action) = model.keymap.action(&contexts, key) {
         return act::act(model, action, Some(event));

@@ -260,3 +260,20 @@ fn leaving_waits_for_the_session_to_be_saved() {
     });
     assert_eq!(exit, Exit::Done);
 }
+
+#[test]
+fn without_a_screen_everything_is_told_in_lines() {
+    let story = story::answered();
+    let mailbox = Arc::new(Mailbox::default());
+    let (commands, _asked) = channel();
+    for event in &story.events {
+        mailbox.post(event.clone());
+    }
+    mailbox.report(|r| r.phase = Phase::Over);
+    let mut out = Vec::new();
+    let exit = orgtop::tui::run_plain(&LiveSource { commands, mailbox }, &mut out).unwrap();
+    assert_eq!(exit, Exit::Done);
+    let text = String::from_utf8(out).unwrap();
+    assert!(!text.contains('\u{1b}'));
+    insta::assert_snapshot!("plain", text);
+}

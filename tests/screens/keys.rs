@@ -562,3 +562,28 @@ fn a_run_without_news_is_shown_as_frozen_and_one_that_ended_is_not() {
         "nothing will change by itself"
     );
 }
+
+#[test]
+fn going_into_the_background_works_everywhere() {
+    for keys in [
+        "ctrl-z",
+        "f ctrl-z",
+        "/ ctrl-z",
+        ": ctrl-z",
+        "x A ctrl-z",
+        "? ctrl-z",
+    ] {
+        assert_eq!(three().keys(keys), [Effect::Suspend], "{keys}");
+    }
+}
+
+#[test]
+fn a_speed_limit_set_elsewhere_is_the_one_that_the_keys_change() {
+    let mut story = story::three_workers();
+    story.command(Command::Speed { tokens_per_s: 20 }, Outcome::Done);
+    let mut screen = Screen::live(120, 36, &story);
+    assert_eq!(
+        screen.keys("{"),
+        [Effect::Send(Command::Speed { tokens_per_s: 10 })]
+    );
+}

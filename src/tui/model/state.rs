@@ -1,0 +1,88 @@
+//! What state the run is in, as a person sees it, and when that changes by itself.
+
+use super::{Banner, FROZEN_AFTER, Feed, Model, NOTICE_FOR, RunState};
+use crate::live::Phase;
+use crate::org::{RunEnd, Status};
+use std::time::Duration;
+
+/// Merged events in one take from which the screen says that it lags.
+const LAG: usize = 2000;
+
+impl Model {
+    /// Whether the run can still be steered.
+    #[must_use]
+    pub fn steerable(&self) -> bool {
+        self.feed == Feed::Live
+            && self.report.phase == Phase::Running
+            && self.organization.end.is_none()
+    }
+
+    /// Whether quitting would cut a run short.
+    #[must_use]
+    pub fn running(&self) -> bool {
+        self.feed == Feed::Live
+            && match self.report.phase {
+                Phase::Running => self.organization.end.is_none(),
+                Phase::Loading | Phase::Over | Phase::Failed(_) => false,
+            }
+    }
+
+    /// The state of the run, as the header names it.
+    #[must_use]
+    pub fn run_state(&self) -> RunState {
+        if matches!(self.feed, Feed::Replay(_)) {
+            return RunState::Replay;
+        }
+        match (&self.report.phase, self.organization.end) {
+            (Phase::Failed(_), _) => RunState::Failed,
+            (_, Some(end)) => RunState::Over(end),
+            (Phase::Loading, _) => RunState::Loading,
+            (Phase::Over, None) => RunState::Over(RunEnd::Interrupted),
+            _ if self.organization.paused => RunState::Paused,
+            _ if self.pause_asked => RunState::Pausing,
+            _ if self.frozen() => RunState::Frozen,
+            _ if self.merged >= LAG => RunState::Lagging,
+            _ => RunState::Live,
+        }
+    }
+
+    fn frozen(&self) -> bool {
+        let decoding = self
+            .organization
+            .threads()
+            .any(|t| t.status == Status::Running && !t.paused);
+        decoding
+            && self.speed_limit == 0
+            && self.now.saturating_sub(self.last_event) >= FROZEN_AFTER
+    }
+
+    /// When the screen changes by itself next, without input or events.
+    #[must_use]
+    pub fn next_change(&self) -> Option<Duration> {
+        let notice = self.notice.as_ref().map(|n| n.since + NOTICE_FOR);
+        let frozen = match self.run_state() {
+            RunState::Live if self.speed_limit == 0 => Some(self.last_event + FROZEN_AFTER),
+            // The header counts the seconds.
+            RunState::Frozen => Some(Duration::from_secs(self.now.as_secs() + 1)),
+            _ => None,
+        };
+        [notice, frozen]
+            .into_iter()
+            .flatten()
+            .filter(|at| *at > self.now)
+            .min()
+    }
+
+    /// What stands above the panes: a failure, a warning, or the answer.
+    #[must_use]
+    pub fn banner(&self) -> Option<Banner> {
+        if let Phase::Failed(why) = &self.report.phase {
+            return Some(Banner::Failure(why.clone()));
+        }
+        if let Some(warning) = &self.report.banner {
+            return Some(Banner::Warning(warning.clone()));
+        }
+        let answer = self.organization.answer.as_ref()?;
+        Some(Banner::Answer(answer.trim().to_owned()))
+    }
+}
