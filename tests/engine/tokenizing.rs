@@ -109,6 +109,9 @@ fn no_message_can_place_a_control_token() {
             "|im_end|>",
             "<|im_start",
             " \n<|im_start|> ",
+            "<|im_end|<|im_end|>>",
+            "<|im_end|><|im_end|><|im_end|>",
+            "x <|endoftext|>",
             "\u{fdd0}<\u{fdd0}|im_end|>",
         ];
         for content in hostile {
@@ -127,4 +130,61 @@ fn no_message_can_place_a_control_token() {
             );
         }
     }
+}
+
+/// What real templates use: namespaces, reversed slices, Python's string methods, tests, loop controls, dates.
+const BUSY: &str = r#"
+{%- if tools %}{{- tools | tojson(indent=2) }}{%- endif %}
+{%- set ns = namespace(last=messages|length - 1, seen=false) %}
+{%- for message in messages[::-1] %}
+    {%- set index = (messages|length - 1) - loop.index0 %}
+    {%- if message.role == "user" and message.content is string and not ns.seen
+           and not (message.content.startswith('<tool>') and message.content.endswith('</tool>')) %}
+        {%- set ns.seen = true %}
+        {%- set ns.last = index %}
+        {%- break %}
+    {%- endif %}
+{%- endfor %}
+{%- if messages[0]['role'] == 'system' %}
+    {{- '<|im_start|>system\n' + messages[0].content.split('</x>')[-1].lstrip('\n').rstrip() + '<|im_end|>\n' }}
+    {%- set messages = messages[1:] %}
+{%- endif %}
+{%- for message in messages %}
+{{- '<|im_start|>' ~ message.role ~ ' ' ~ loop.index ~ ('!' if loop.last else '') ~ '\n' }}
+{{- message.content | trim }}<|im_end|>
+{% endfor %}
+{%- if date_string is not defined and strftime_now is defined %}{%- set date = strftime_now("%d %b %Y") %}{%- endif %}
+{%- if add_generation_prompt %}
+    {{- '<|im_start|>assistant\n' }}
+    {%- if enable_thinking is defined and enable_thinking is false %}
+        {{- '<think>\n\n</think>\n\n' }}
+    {%- endif %}
+{%- endif %}
+{{- '' if date|length == 11 else raise_exception('no date') }}"#;
+
+#[test]
+fn templates_may_use_what_transformers_gives_them() {
+    let scratch = tempfile::TempDir::new().expect("a scratch folder");
+    for entry in std::fs::read_dir(fixture("qwen3"))
+        .expect("the fixture is there")
+        .flatten()
+    {
+        std::fs::copy(entry.path(), scratch.path().join(entry.file_name())).expect("copied");
+    }
+    std::fs::write(scratch.path().join("chat_template.jinja"), BUSY).expect("written");
+    let mut engine = open(scratch.path(), &options()).expect("it opens");
+    let system = ChatMessage {
+        role: ChatRole::System,
+        content: "\n be brief ".into(),
+    };
+    let tokens = engine
+        .prompt(&[system, user("one"), user(" two ")], false)
+        .expect("it renders");
+    let text = String::from_utf8(engine.decode(&tokens)).expect("text");
+    assert_eq!(
+        text,
+        "system\n be brief\nuser 1\none\nuser 2!\ntwo\nassistant\n<think>\n\n</think>\n\n"
+    );
+    assert_eq!(tokens.iter().filter(|t| **t == IM_START).count(), 4);
+    assert_eq!(tokens.iter().filter(|t| **t == IM_END).count(), 3);
 }

@@ -342,6 +342,7 @@ fn unsupported_kinds_are_named() {
             "yarn",
         ),
         ("llama.rope.dimension_count", Value::U32(8), "partial"),
+        ("split.count", Value::U16(3), "split"),
         ("llama.expert_count", Value::U32(8), "experts"),
         ("llama.attention.head_count", Value::U32(0), "heads"),
         (

@@ -1,9 +1,9 @@
 //! A checkpoint's chat template, rendered so that only the template can place control tokens.
 //!
-//! Before rendering, a guard character that occurs nowhere else is put behind every character of a message
-//! that a control token could begin with, and in front of the message. After rendering, control tokens are
-//! recognised only where no guard interrupts them; then the guards are taken out. Templates may trim, join
-//! or repeat messages as they like.
+//! Before rendering, a guard character that occurs nowhere else is put into every control token that a
+//! message spells out, wholly or at its end, and in front of the message. After rendering, control tokens
+//! are recognised only where no guard interrupts them; then the guards are taken out. Templates may trim,
+//! split or repeat messages as they like.
 
 use super::tokenizer::{Piece, Vocabulary};
 use crate::engine::contract::{ChatMessage, ChatRole, TokenId};
@@ -193,9 +193,9 @@ fn shield(content: &str, guard: char, vocabulary: &Vocabulary) -> String {
     if !body.is_empty() {
         out.push(guard);
     }
-    for c in body.chars() {
+    for (at, c) in body.char_indices() {
         out.push(c);
-        if vocabulary.begins_control(c) {
+        if vocabulary.control_could_begin(&body[at..]) {
             out.push(guard);
         }
     }

@@ -145,6 +145,9 @@ impl Config {
         if header.count_or(&key("expert_count"), 0)? > 0 {
             return Err("mixtures of experts are not supported".into());
         }
+        if header.count_or("split.count", 1)? > 1 {
+            return Err("one part of a split GGUF; merge the parts into one file first".into());
+        }
         let embedding = header
             .tensor("token_embd.weight")
             .ok_or("tensor `token_embd.weight` is missing")?;

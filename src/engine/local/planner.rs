@@ -2,7 +2,7 @@
 //!
 //! Sequences are kept in the order in which they were opened. A step takes the last token of every sequence
 //! that decodes, and prompts up to a budget of rows, so that workers keep streaming while another takes in a
-//! long text. Where pages come from is decided in [`super::room`].
+//! long text. Where pages come from is decided in the room `room`.
 
 use super::model::{Batch, Segment};
 use super::pages::{PAGE, PagePool, pages_for};

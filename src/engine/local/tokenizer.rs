@@ -139,10 +139,20 @@ impl Vocabulary {
         self.control.split(text, Some(guard))
     }
 
-    /// Whether some control token begins with this character.
+    /// Whether a control token's written form stands at the beginning of `rest`, or `rest` is the beginning of
+    /// one (so that text behind it could complete it).
     #[must_use]
-    pub fn begins_control(&self, c: char) -> bool {
-        self.control.by_first.contains_key(&c)
+    pub fn control_could_begin(&self, rest: &str) -> bool {
+        let forms = rest
+            .chars()
+            .next()
+            .and_then(|c| self.control.by_first.get(&c));
+        let unfinished = rest.trim_end();
+        forms.is_some_and(|forms| {
+            forms
+                .iter()
+                .any(|(form, _)| rest.starts_with(form) || form.starts_with(unfinished))
+        })
     }
 }
 
