@@ -383,7 +383,7 @@ impl Check<'_> {
 
 /// Whether an action was written by its thread, not made by a command.
 fn in_text(event: &Event) -> bool {
-    event.by == Author::Model || event.cause.is_none()
+    matches!(event.by, Author::Model | Author::Human) && event.cause.is_none()
 }
 
 /// Whether such an error is about one whole action in the text.
