@@ -103,19 +103,19 @@ layered! {
     /// How the screen looks and behaves.
     pub struct ScreenOptions {
         /// Theme: terminal, mono, high-contrast, one of the others built in, or a file of yours
-        #[arg(long, value_name = "NAME", env = "ORGTOP_THEME")]
+        #[arg(long, global = true, value_name = "NAME", env = "ORGTOP_THEME")]
         pub theme: String,
         /// Draw with ASCII characters only
-        #[arg(long, env = "ORGTOP_ASCII", num_args = 0..=1, default_missing_value = "true", require_equals = true)]
+        #[arg(long, global = true, env = "ORGTOP_ASCII", num_args = 0..=1, default_missing_value = "true", require_equals = true)]
         pub ascii: bool,
         /// Nothing moves but text
-        #[arg(long, env = "ORGTOP_NO_ANIMATION", num_args = 0..=1, default_missing_value = "true", require_equals = true)]
+        #[arg(long, global = true, env = "ORGTOP_NO_ANIMATION", num_args = 0..=1, default_missing_value = "true", require_equals = true)]
         pub no_animation: bool,
         /// Take mouse clicks and the wheel [default: true]
-        #[arg(long, env = "ORGTOP_MOUSE", num_args = 0..=1, default_missing_value = "true", require_equals = true)]
+        #[arg(long, global = true, env = "ORGTOP_MOUSE", num_args = 0..=1, default_missing_value = "true", require_equals = true)]
         pub mouse: bool,
         /// A log of lines instead of a screen (also when there is no terminal)
-        #[arg(long, env = "ORGTOP_PLAIN", num_args = 0..=1, default_missing_value = "true", require_equals = true)]
+        #[arg(long, global = true, env = "ORGTOP_PLAIN", num_args = 0..=1, default_missing_value = "true", require_equals = true)]
         pub plain: bool,
     }
 }

@@ -33,6 +33,10 @@ impl Desk {
     fn run(&self, more: &[&str]) -> Start {
         let mut args = vec![
             "run",
+            "--max-organizer",
+            "100000",
+            "--max-worker",
+            "100000",
             "--script",
             self.script.to_str().unwrap(),
             "--record",
@@ -116,7 +120,7 @@ fn a_person_watches_forks_kills_joins_and_leaves() {
     s.wait_for("apple");
     s.wait_for("berry");
     s.keys("1x");
-    s.wait_for("kill");
+    s.wait_for("Stop worker 1");
     std::thread::sleep(std::time::Duration::from_millis(300));
     s.keys("k");
     s.wait_for("killed");
@@ -124,8 +128,11 @@ fn a_person_watches_forks_kills_joins_and_leaves() {
     s.wait_for("COMPOSE");
     s.keys("a third one\x13");
     s.wait_for("cherry");
+    s.wait_for("returned");
     s.keys("J");
-    s.wait_for("Join");
+    s.wait_for("Join which");
+    s.keys("3");
+    s.wait_for("pie⟨/⟩");
     leave(&mut s);
     is_as_before(&s);
     assert!(desk.verifies());
