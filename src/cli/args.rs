@@ -65,7 +65,7 @@ pub struct RunArgs {
     #[command(flatten)]
     pub options: RunOptions,
     /// Play a script (JSON lines, one a thread) instead of a model
-    #[arg(long, value_name = "FILE", conflicts_with = "model")]
+    #[arg(long, value_name = "FILE", conflicts_with = "model", long_help = SCRIPT_HELP)]
     pub script: Option<PathBuf>,
     /// How to report
     #[command(flatten)]
@@ -91,6 +91,16 @@ pub struct OutputArgs {
     #[arg(long, value_name = "FILE", long_help = COMMANDS_HELP)]
     pub commands: Option<PathBuf>,
 }
+
+const SCRIPT_HELP: &str = "Play a script instead of a model: one JSON object a line, one line a thread.
+
+{\"thread\": \"organizer\", \"tokens\": [\"Look\", \" for\", \"<FORK-1>q</FORK-1>\"]}: one string a token, and a \
+token is one step; bytes may be given as {\"b64\": \"...\"}. Or {\"thread\": \"1\", \"text\": \"...\", \"split\": \
+\"word\"}, where split is \"word\", \"char\" or a number of bytes. Optional: \"repeat\": true, \"tokens_per_s\": n, \
+\"fail_at\": n.
+
+The n-th line for a thread serves the n-th bearer of that id. The end of a line is the end of the turn and costs no \
+step. A thread without a line returns at once with nothing.";
 
 const COMMANDS_HELP: &str = "Commands to give at set places, one JSON object a line, each once and in \
 file order, at the first step boundary at which its place is reached (also while paused).

@@ -104,59 +104,24 @@ impl Mailbox {
 }
 
 impl Inner {
-    fn add(&mut self, event: Event) {
-        let place = self.events.len();
+    fn add(&mut self, mut event: Event) {
         match (&event.body, event.thread) {
             (Body::Tokens { .. }, Some(thread)) => {
-                if let Some(&earlier) = self.open.get(&thread)
-                    && append(&mut self.events[earlier], &event)
-                {
-                    self.merged += 1;
-                    return;
+                if let Some(&earlier) = self.open.get(&thread) {
+                    match self.events[earlier].append_tokens(event, usize::MAX) {
+                        Ok(()) => {
+                            self.merged += 1;
+                            return;
+                        }
+                        Err(apart) => event = *apart,
+                    }
                 }
-                self.open.insert(thread, place);
+                self.open.insert(thread, self.events.len());
             }
             _ => self.open.clear(),
         }
         self.events.push(event);
     }
-}
-
-/// Appends the tokens of `event` to `earlier` if they follow it step by step.
-fn append(earlier: &mut Event, event: &Event) -> bool {
-    let follows = earlier.last_step().next() == event.step
-        && earlier.by == event.by
-        && earlier.branch == event.branch;
-    let (
-        Body::Tokens {
-            ids,
-            bytes,
-            lens,
-            logprobs,
-            top,
-        },
-        Body::Tokens {
-            ids: more_ids,
-            bytes: more_bytes,
-            lens: more_lens,
-            logprobs: more_logprobs,
-            top: more_top,
-        },
-    ) = (&mut earlier.body, &event.body)
-    else {
-        return false;
-    };
-    let alike =
-        logprobs.is_empty() == more_logprobs.is_empty() && top.is_empty() == more_top.is_empty();
-    if !follows || !alike {
-        return false;
-    }
-    ids.extend_from_slice(more_ids);
-    bytes.0.extend_from_slice(&more_bytes.0);
-    lens.extend_from_slice(more_lens);
-    logprobs.extend_from_slice(more_logprobs);
-    top.extend_from_slice(more_top);
-    true
 }
 
 #[cfg(test)]
