@@ -11,8 +11,10 @@
 //! | [`record`] | session files: write, open, recover, play |
 //! | [`engine`] | sequences to tokens: local models, scripts |
 //! | [`live`] | one running session: organization, engine, recorder, commands |
+//! | [`learn`] | training: network, optimizers, stage 1 |
 
 pub mod engine;
+pub mod learn;
 pub mod live;
 pub mod org;
 pub mod protocol;
