@@ -122,7 +122,7 @@ impl Attention {
             let (count, keys) = (block.rows.len(), block.keys);
             let (scores, _) = scratch.room(keys);
             self.scores(&block, qk, scores);
-            vectorized(|| {
+            vectorized(#[inline(always)] || {
                 for (i, row) in scores[..count * keys].chunks_exact_mut(keys).enumerate() {
                     let (seen, hidden) = row.split_at_mut(block.first + i + 1);
                     logs[(block.rows.start + i) * self.heads + block.head] = softmax(seen);
@@ -180,7 +180,7 @@ impl Attention {
                 douts,
                 View::strided(&qkv[values..], keys, width, qkv_stride).transposed(),
             );
-            vectorized(|| {
+            vectorized(#[inline(always)] || {
                 let rows = scores[..count * keys].chunks_exact_mut(keys);
                 let rows = rows.zip(gradients[..count * keys].chunks_exact_mut(keys));
                 for (i, (scores, gradients)) in rows.enumerate() {

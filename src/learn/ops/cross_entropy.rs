@@ -49,7 +49,7 @@ impl CrossEntropy<'_> {
     /// Count one row and replace its logits by the gradient of its weighted loss.
     pub fn row(&mut self, row: usize, logits: &mut [f32]) {
         let target = self.targets[row] as usize;
-        let (logit, best) = (logits[target], vectorized(|| largest(logits)));
+        let (logit, best) = (logits[target], vectorized(#[inline(always)] || largest(logits)));
         self.tally.right += u64::from(logit >= best);
         self.tally.loss += f64::from(log_sum_exp(logits) - logit);
         self.tally.tokens += 1;

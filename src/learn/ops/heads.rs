@@ -56,7 +56,7 @@ impl Heads<'_> {
     /// head_dim]`; factors of the norms, one per head and row, to `factors`.
     pub fn forward(&self, rows: &[f32], stride: usize, positions: &[u32], out: &mut [f32], factors: &mut [f32]) {
         let (width, count) = (self.query_norm.weight.len(), self.heads + self.kv_heads);
-        vectorized(|| {
+        vectorized(#[inline(always)] || {
             let outs = out.chunks_exact_mut(count * width).zip(factors.chunks_exact_mut(count));
             for ((row, (out, factors)), position) in rows.chunks_exact(stride).zip(outs).zip(positions) {
                 let (cos, sin) = self.rotation.at(*position as usize);
@@ -88,7 +88,7 @@ impl Heads<'_> {
         (dquery, dkey): (&mut [f32], &mut [f32]),
     ) {
         let (width, count) = (self.query_norm.weight.len(), self.heads + self.kv_heads);
-        vectorized(|| {
+        vectorized(#[inline(always)] || {
             let inputs = rows.chunks_exact(stride).zip(factors.chunks_exact(count)).zip(positions);
             let outputs = dout.chunks_exact_mut(count * width).zip(drows.chunks_exact_mut(stride));
             for (((row, factors), position), (dout, drow)) in inputs.zip(outputs) {

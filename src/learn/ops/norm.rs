@@ -15,7 +15,7 @@ impl Norm<'_> {
     /// Normalise each row of `x` into `y`; the factors `r` of each row go to `factors`.
     pub fn forward(&self, x: &[f32], y: &mut [f32], factors: &mut [f32]) {
         let width = self.weight.len();
-        vectorized(|| {
+        vectorized(#[inline(always)] || {
             let rows = x.chunks_exact(width).zip(y.chunks_exact_mut(width));
             for ((x, y), factor) in rows.zip(factors) {
                 *factor = self.row(x, y);
@@ -36,7 +36,7 @@ impl Norm<'_> {
     /// Accumulate into `dx` what `dy` means for `x`, and into `dweight` what it means for the weight.
     pub fn backward(&self, x: &[f32], factors: &[f32], dy: &[f32], dx: &mut [f32], dweight: &mut [f32]) {
         let width = self.weight.len();
-        vectorized(|| {
+        vectorized(#[inline(always)] || {
             let rows = x.chunks_exact(width).zip(dy.chunks_exact(width));
             for (((x, dy), factor), dx) in rows.zip(factors).zip(dx.chunks_exact_mut(width)) {
                 self.row_backward(x, *factor, dy, dx, dweight);

@@ -52,12 +52,12 @@ pub fn dot(a: &[f32], b: &[f32]) -> f32 {
 /// Sum of squares, in f64 across blocks so that it holds for a million numbers.
 #[must_use]
 pub fn norm_squared(values: &[f32]) -> f64 {
-    vectorized(|| values.chunks(4096).map(|block| f64::from(dot(block, block))).sum())
+    vectorized(#[inline(always)] || values.chunks(4096).map(|block| f64::from(dot(block, block))).sum())
 }
 
 /// `into += from`.
 pub fn add(into: &mut [f32], from: &[f32]) {
-    vectorized(|| {
+    vectorized(#[inline(always)] || {
         for (into, from) in into.iter_mut().zip(from) {
             *into += from;
         }
@@ -66,7 +66,7 @@ pub fn add(into: &mut [f32], from: &[f32]) {
 
 /// `values *= factor`.
 pub fn scale(values: &mut [f32], factor: f32) {
-    vectorized(|| {
+    vectorized(#[inline(always)] || {
         for value in values.iter_mut() {
             *value *= factor;
         }
@@ -110,7 +110,7 @@ pub(super) fn exponentials(values: &mut [f32], shift: f32) -> f32 {
 /// `log(sum(exp(x)))`; `values` become their softmax.
 #[must_use]
 pub fn log_sum_exp(values: &mut [f32]) -> f32 {
-    vectorized(|| softmax(values))
+    vectorized(#[inline(always)] || softmax(values))
 }
 
 /// Softmax in place; returns the logarithm of the sum of exponentials.
