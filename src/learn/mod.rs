@@ -1,0 +1,5 @@
+//! Learning to organize: teacher, datasets, training.
+
+pub mod dataset;
+pub mod teacher;
+pub mod words;
