@@ -13,7 +13,10 @@
 
 pub mod checkpoint;
 pub mod curves;
+pub mod dataset;
 pub mod network;
 pub mod ops;
 pub mod optimizer;
 pub mod sft;
+pub mod teacher;
+pub mod words;
