@@ -8,11 +8,13 @@ mod layout;
 mod packed;
 mod parameters;
 mod pass;
+mod replicas;
 mod workspace;
 
 pub use layout::{Kind, Layout, Slot};
 pub use packed::Packed;
 pub use parameters::initial;
+pub use replicas::{Learned, Replicas, Shard};
 pub use workspace::Workspace;
 
 use super::ops::{Attention, Norm, Rotation};

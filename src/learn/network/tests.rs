@@ -1,6 +1,5 @@
-use super::super::ops::CrossEntropy;
 use super::*;
-use crate::learn::ops::Tally;
+use crate::learn::ops::{Tally, cross_entropy};
 use candle_core::{D, DType, Device, Tensor, Var};
 use serde_json::json;
 use std::collections::HashMap;
@@ -52,14 +51,13 @@ fn packed() -> Packed {
 
 fn loss_and_gradient(network: &Network, weights: &[f32], batch: &Packed) -> (Tally, Vec<f32>) {
     let mut gradient = vec![0.0; weights.len()];
-    let mut loss = CrossEntropy {
-        targets: batch.targets(),
-        weight: 1.0 / batch.targets().len() as f32,
-        tally: Tally::default(),
+    let weight = 1.0 / batch.targets().len() as f32;
+    let mut tally = Tally::default();
+    let mut row = |row: usize, logits: &mut [f32]| {
+        cross_entropy(logits, batch.targets()[row], weight, &mut tally);
     };
-    let mut row = |row: usize, logits: &mut [f32]| loss.row(row, logits);
     network.gradient(weights, batch, &mut row, &mut gradient, &mut Workspace::default());
-    (loss.tally, gradient)
+    (tally, gradient)
 }
 
 /// The same network in composed tensor operations, whose gradients are an autograd's.

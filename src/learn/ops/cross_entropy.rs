@@ -1,6 +1,6 @@
 //! Next-token loss: logits become their own gradient in place.
 
-use super::simd::{largest, log_sum_exp, vectorized};
+use super::simd::{largest, log_sum_exp, scale, vectorized};
 
 /// What a number of predictions amounted to.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -34,26 +34,13 @@ impl Tally {
     }
 }
 
-/// Cross-entropy of rows against one token each.
-#[derive(Debug)]
-pub struct CrossEntropy<'a> {
-    /// The token that each row should have predicted.
-    pub targets: &'a [u32],
-    /// Weight of each row in the gradient.
-    pub weight: f32,
-    /// What was seen so far.
-    pub tally: Tally,
-}
-
-impl CrossEntropy<'_> {
-    /// Count one row and replace its logits by the gradient of its weighted loss.
-    pub fn row(&mut self, row: usize, logits: &mut [f32]) {
-        let target = self.targets[row] as usize;
-        let (logit, best) = (logits[target], vectorized(#[inline(always)] || largest(logits)));
-        self.tally.right += u64::from(logit >= best);
-        self.tally.loss += f64::from(log_sum_exp(logits) - logit);
-        self.tally.tokens += 1;
-        logits[target] -= 1.0;
-        super::scale(logits, self.weight);
-    }
+/// Count the prediction of `target` and replace the logits by the gradient of its loss, times `weight`.
+pub fn cross_entropy(logits: &mut [f32], target: u32, weight: f32, tally: &mut Tally) {
+    let target = target as usize;
+    let (logit, best) = (logits[target], vectorized(#[inline(always)] || largest(logits)));
+    tally.right += u64::from(logit >= best);
+    tally.loss += f64::from(log_sum_exp(logits) - logit);
+    tally.tokens += 1;
+    logits[target] -= 1.0;
+    scale(logits, weight);
 }

@@ -13,7 +13,7 @@ mod simd;
 mod swiglu;
 
 pub use attention::{Attention, Scratch};
-pub use cross_entropy::{CrossEntropy, Tally};
+pub use cross_entropy::{Tally, cross_entropy};
 pub use heads::{Heads, Rotation};
 pub use matmul::{Add, View, ViewMut, matmul};
 pub use norm::Norm;
