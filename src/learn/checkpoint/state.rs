@@ -4,6 +4,7 @@ use super::{Error, from_bytes, to_bytes, write_atomically};
 use crate::learn::optimizer::Optimizer;
 use safetensors::SafeTensors;
 use safetensors::tensor::{Dtype, TensorView};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::HashMap;
 use std::fs;
@@ -25,10 +26,17 @@ pub struct State {
     pub settings: Value,
 }
 
-const SETTINGS: &str = "settings";
-const STEPS: &str = "steps";
-const NEXT: &str = "next_example";
-const TOKENS: &str = "tokens";
+/// The numbers beside the tensors. One note in the header holds them all: several would be written in an order
+/// that changes from run to run.
+#[derive(Serialize, Deserialize)]
+struct Progress {
+    steps: u64,
+    next_example: u64,
+    tokens: u64,
+    settings: Value,
+}
+
+const PROGRESS: &str = "progress";
 
 impl State {
     /// Replace the file by this state.
@@ -46,12 +54,14 @@ impl State {
             .iter()
             .map(|(name, length, bytes)| TensorView::new(Dtype::F32, vec![*length], bytes).map(|v| (*name, v)))
             .collect();
-        let notes = HashMap::from([
-            (SETTINGS.to_owned(), self.settings.to_string()),
-            (STEPS.to_owned(), self.optimizer.steps.to_string()),
-            (NEXT.to_owned(), self.next_example.to_string()),
-            (TOKENS.to_owned(), self.tokens.to_string()),
-        ]);
+        let progress = Progress {
+            steps: self.optimizer.steps,
+            next_example: self.next_example,
+            tokens: self.tokens,
+            settings: self.settings.clone(),
+        };
+        let progress = serde_json::to_string(&progress).map_err(|e| Error::content(path, e))?;
+        let notes = HashMap::from([(PROGRESS.to_owned(), progress)]);
         let bytes = views.and_then(|views| safetensors::serialize(views, Some(notes)));
         write_atomically(path, &bytes.map_err(|e| Error::content(path, e))?)
     }
@@ -83,23 +93,20 @@ impl State {
             }
             Ok(from_bytes(tensor.data()))
         };
-        let note = |name: &str| -> Result<&String, String> {
-            let notes = header.metadata().as_ref();
-            notes.and_then(|notes| notes.get(name)).ok_or_else(|| format!("no `{name}` in the header"))
-        };
-        let count = |name: &str| -> Result<u64, String> {
-            note(name)?.parse().map_err(|_| format!("`{name}` in the header is no whole number"))
-        };
+        let notes = header.metadata().as_ref();
+        let note = notes.and_then(|notes| notes.get(PROGRESS));
+        let note = note.ok_or_else(|| format!("no `{PROGRESS}` in the header"))?;
+        let progress: Progress = serde_json::from_str(note).map_err(|e| format!("`{PROGRESS}`: {e}"))?;
         Ok(Self {
             weights: numbers("weights")?,
             optimizer: Optimizer {
                 first: numbers("first")?,
                 second: numbers("second")?,
-                steps: count(STEPS)?,
+                steps: progress.steps,
             },
-            next_example: count(NEXT)?,
-            tokens: count(TOKENS)?,
-            settings: serde_json::from_str(note(SETTINGS)?).map_err(|e| format!("`{SETTINGS}`: {e}"))?,
+            next_example: progress.next_example,
+            tokens: progress.tokens,
+            settings: progress.settings,
         })
     }
 }
