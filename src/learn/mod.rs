@@ -3,3 +3,4 @@
 pub mod dataset;
 pub mod teacher;
 pub mod words;
+pub mod words_folder;
