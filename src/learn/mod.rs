@@ -20,3 +20,4 @@ pub mod optimizer;
 pub mod sft;
 pub mod teacher;
 pub mod words;
+pub mod words_folder;

@@ -292,6 +292,8 @@ pub struct Search {
     pub words: Vec<u32>,
     /// Solutions in the order found.
     pub hits: Vec<Expression>,
+    /// How many words there are up to the end of each hit.
+    pub ends: Vec<usize>,
 }
 
 /// Searches one region until `limit` hits are found. Hits beyond [`MAX_HITS`] share the last label.
@@ -300,6 +302,7 @@ pub fn search(problem: &Problem, region: Region, limit: usize) -> Search {
     let mut search = Search {
         words: Vec::with_capacity(160),
         hits: Vec::new(),
+        ends: Vec::new(),
     };
     if limit > 0 {
         search_into(problem, region, limit, &mut search);
@@ -322,6 +325,7 @@ fn search_into(problem: &Problem, region: Region, limit: usize, found: &mut Sear
             false,
         ));
         found.words.extend_from_slice(expression.words());
+        found.ends.push(found.words.len());
         found.hits.len() >= limit
     };
     for (opening, x) in results(a, b).iter() {
@@ -427,5 +431,83 @@ fn pair_is_owned(kind: Kind, other: Op, join: Op) -> bool {
         Kind::Sum => other.kind() == Kind::Sum || (other == Op::Times && join == Op::Over),
         Kind::Product if join.kind() == Kind::Sum => other.kind() == Kind::Product,
         Kind::Product => other.kind() == Kind::Sum,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::learn::words::Vocabulary;
+    use crate::task::countdown::expression::parse_text;
+    use crate::task::countdown::normal::normal;
+    use crate::task::countdown::preset::{SMALL_TARGETS, Split, small_sets};
+    use crate::task::countdown::solve::{Values, forms_by_target};
+    use std::collections::HashSet;
+
+    fn text(tokens: &[u32]) -> String {
+        Vocabulary::get().decode(tokens)
+    }
+
+    #[test]
+    fn a_search_reads_as_documented() {
+        let problem = Problem { numbers: [12, 9, 6, 4], target: 18 };
+        let [a, ..] = Region::ALL;
+        assert_eq!(text(&a.query(&problem)), " 12 9 : 6 4 -> 18");
+        let search = search(&problem, a, MAX_HITS);
+        assert!(text(&search.words).starts_with(" = + 21 keep 4 14 22 72 : + 27 - 15 keep 6 12 24 3 :"), "{}", text(&search.words));
+        let hits: Vec<String> = search.hits.iter().map(|h| text(h.words())).collect();
+        assert!(hits.contains(&" ( 12 - 9 ) * 4 + 6".to_owned()), "{hits:?}");
+        for (end, hit) in search.ends.iter().zip(&search.hits) {
+            assert!(search.words[..*end].ends_with(hit.words()));
+        }
+    }
+
+    #[test]
+    fn a_limit_stops_right_behind_the_hit() {
+        let problem = Problem { numbers: [12, 9, 6, 4], target: 18 };
+        for region in Region::ALL {
+            let whole = search(&problem, region, MAX_HITS);
+            for limit in 0..=whole.hits.len() {
+                let part = search(&problem, region, limit);
+                assert_eq!(part.hits, whole.hits[..limit]);
+                assert!(whole.words.starts_with(&part.words));
+            }
+        }
+    }
+
+    #[test]
+    fn every_solution_belongs_to_one_region() {
+        let (mut classes, mut covered, mut duplicates, mut foreign, mut listed) = (0, 0, 0, 0, 0);
+        for split in [Split::Dev, Split::Test] {
+            for numbers in small_sets(split) {
+                let wide = numbers.map(u64::from);
+                for (target, forms) in forms_by_target(&wide, SMALL_TARGETS, Values::Whole(i64::from(MAX_VALUE))) {
+                    let mut seen = HashSet::new();
+                    for region in Region::ALL {
+                        for hit in search(&Problem { numbers, target }, region, usize::MAX).hits {
+                            let expression = parse_text(text(hit.words()).trim()).expect("it parses");
+                            let value = expression.value().expect("it has a value");
+                            assert_eq!(value.as_whole(), Some(i128::from(target)), "{}", text(hit.words()));
+                            let form = normal(&expression).expect("it has a form");
+                            listed += 1;
+                            foreign += usize::from(!forms.contains(&form));
+                            duplicates += usize::from(!seen.insert(form));
+                        }
+                    }
+                    classes += forms.len();
+                    covered += forms.intersection(&seen).count();
+                    if std::env::var_os("SHOW").is_some() {
+                        let mut done = seen.clone();
+                        for s in crate::task::countdown::solve::solve(&wide, i64::from(target), Values::Whole(99), usize::MAX).solutions {
+                            if done.insert(s.normal) { println!("MISS {numbers:?} {target}: {}", s.text); }
+                        }
+                    }
+                }
+            }
+        }
+        println!("{covered} of {classes} classes, {listed} listed, {duplicates} twice, {foreign} foreign");
+        assert!(covered * 1000 >= classes * 990, "{covered} of {classes} classes covered");
+        assert!(duplicates * 500 <= listed, "{duplicates} of {listed} listed twice");
+        assert_eq!(foreign, 0);
     }
 }
