@@ -58,7 +58,9 @@ fn to_bytes(values: &[f32]) -> Vec<u8> {
 
 fn from_bytes(bytes: &[u8]) -> Vec<f32> {
     let words = bytes.chunks_exact(4);
-    words.map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect()
+    words
+        .map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]))
+        .collect()
 }
 
 #[cfg(test)]

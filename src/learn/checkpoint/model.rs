@@ -48,7 +48,9 @@ pub fn config_json(config: &Config, precision: Precision) -> Value {
     });
     match config.rope.scaling {
         RopeScaling::None => {}
-        RopeScaling::Linear(factor) => json["rope_scaling"] = json!({"rope_type": "linear", "factor": factor}),
+        RopeScaling::Linear(factor) => {
+            json["rope_scaling"] = json!({"rope_type": "linear", "factor": factor})
+        }
         RopeScaling::Llama3 {
             factor,
             low,
@@ -89,7 +91,8 @@ pub fn save(
         write_atomically(&folder.join(name), format!("{json:#}\n").as_bytes())?;
     }
     let path = folder.join("model.safetensors");
-    let bytes = to_safetensors(network.layout(), weights, precision).map_err(|e| Error::content(&path, e))?;
+    let bytes = to_safetensors(network.layout(), weights, precision)
+        .map_err(|e| Error::content(&path, e))?;
     write_atomically(&path, &bytes)
 }
 
@@ -98,13 +101,20 @@ fn to_safetensors(
     weights: &[f32],
     precision: Precision,
 ) -> Result<Vec<u8>, safetensors::SafeTensorError> {
-    let stored: Vec<Vec<u8>> = layout.slots().iter().map(|slot| {
-        let values = &weights[slot.range.clone()];
-        match precision {
-            Precision::F16 => values.iter().flat_map(|v| f16::from_f32(*v).to_le_bytes()).collect(),
-            Precision::F32 => to_bytes(values),
-        }
-    }).collect();
+    let stored: Vec<Vec<u8>> = layout
+        .slots()
+        .iter()
+        .map(|slot| {
+            let values = &weights[slot.range.clone()];
+            match precision {
+                Precision::F16 => values
+                    .iter()
+                    .flat_map(|v| f16::from_f32(*v).to_le_bytes())
+                    .collect(),
+                Precision::F32 => to_bytes(values),
+            }
+        })
+        .collect();
     let dtype = match precision {
         Precision::F16 => Dtype::F16,
         Precision::F32 => Dtype::F32,
@@ -124,19 +134,30 @@ fn to_safetensors(
 /// When a tensor is missing, of another shape, or holds something that is no number.
 pub fn read_weights(folder: &Path, network: &Network) -> Result<Vec<f32>, Error> {
     let path = folder.join("model.safetensors");
-    let mut shards = Shards::open(std::slice::from_ref(&path)).map_err(|e| Error::content(&path, e))?;
+    let mut shards =
+        Shards::open(std::slice::from_ref(&path)).map_err(|e| Error::content(&path, e))?;
     let mut weights = Vec::with_capacity(network.layout().size());
     for slot in network.layout().slots() {
         let tensor = shards.load(&slot.name, &Device::Cpu);
         let tensor = tensor.map_err(|e| Error::content(&path, e))?;
         if tensor.dims() != slot.dims() {
-            let message = format!("`{}` is {:?}, expected {:?}", slot.name, tensor.dims(), slot.dims());
+            let message = format!(
+                "`{}` is {:?}, expected {:?}",
+                slot.name,
+                tensor.dims(),
+                slot.dims()
+            );
             return Err(Error::content(&path, message));
         }
-        let values = tensor.to_dtype(DType::F32).and_then(|t| t.flatten_all()?.to_vec1::<f32>());
+        let values = tensor
+            .to_dtype(DType::F32)
+            .and_then(|t| t.flatten_all()?.to_vec1::<f32>());
         let values = values.map_err(|e| Error::content(&path, e))?;
         if values.iter().any(|v| !v.is_finite()) {
-            return Err(Error::content(&path, format!("`{}` holds something that is no number", slot.name)));
+            return Err(Error::content(
+                &path,
+                format!("`{}` holds something that is no number", slot.name),
+            ));
         }
         weights.extend(values);
     }

@@ -52,7 +52,9 @@ impl State {
         let parts = parts.map(|(name, values)| (name, values.len(), to_bytes(values)));
         let views: Result<Vec<_>, _> = parts
             .iter()
-            .map(|(name, length, bytes)| TensorView::new(Dtype::F32, vec![*length], bytes).map(|v| (*name, v)))
+            .map(|(name, length, bytes)| {
+                TensorView::new(Dtype::F32, vec![*length], bytes).map(|v| (*name, v))
+            })
             .collect();
         let progress = Progress {
             steps: self.optimizer.steps,
@@ -76,7 +78,9 @@ impl State {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(e) => return Err(Error::io(path, e)),
         };
-        Self::parse(&bytes, size).map(Some).map_err(|e| Error::content(path, e))
+        Self::parse(&bytes, size)
+            .map(Some)
+            .map_err(|e| Error::content(path, e))
     }
 
     fn parse(bytes: &[u8], size: usize) -> Result<Self, String> {
@@ -96,7 +100,8 @@ impl State {
         let notes = header.metadata().as_ref();
         let note = notes.and_then(|notes| notes.get(PROGRESS));
         let note = note.ok_or_else(|| format!("no `{PROGRESS}` in the header"))?;
-        let progress: Progress = serde_json::from_str(note).map_err(|e| format!("`{PROGRESS}`: {e}"))?;
+        let progress: Progress =
+            serde_json::from_str(note).map_err(|e| format!("`{PROGRESS}`: {e}"))?;
         Ok(Self {
             weights: numbers("weights")?,
             optimizer: Optimizer {
@@ -135,7 +140,9 @@ mod tests {
         let path = folder.path().join("state.safetensors");
         assert_eq!(State::read(&path, 3).expect("absent is fine"), None);
         state().write(&path).expect("it is written");
-        let read = State::read(&path, 3).expect("it reads").expect("it is there");
+        let read = State::read(&path, 3)
+            .expect("it reads")
+            .expect("it is there");
         assert_eq!(read, state());
         assert!(read.weights[2].is_sign_negative());
     }
@@ -146,11 +153,17 @@ mod tests {
         let path = folder.path().join("state.safetensors");
         state().write(&path).expect("it is written");
         let error = State::read(&path, 4).expect_err("another size").to_string();
-        assert!(error.contains("state.safetensors") && error.contains("expected 4"), "{error}");
+        assert!(
+            error.contains("state.safetensors") && error.contains("expected 4"),
+            "{error}"
+        );
         let whole = fs::read(&path).expect("bytes");
         for length in 0..whole.len() {
             fs::write(&path, &whole[..length]).expect("it is cut");
-            assert!(State::read(&path, 3).is_err(), "{length} bytes were accepted");
+            assert!(
+                State::read(&path, 3).is_err(),
+                "{length} bytes were accepted"
+            );
         }
     }
 }

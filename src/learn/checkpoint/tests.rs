@@ -63,8 +63,14 @@ fn a_saved_model_gives_the_same_logits_in_the_engine() {
             }],
             wanted: (0..tokens.len()).collect(),
         };
-        let theirs = model.forward(&mut arena, &batch).expect("it computes").expect("logits are wanted");
-        let theirs = theirs.flatten_all().and_then(|t| t.to_vec1::<f32>()).expect("numbers");
+        let theirs = model
+            .forward(&mut arena, &batch)
+            .expect("it computes")
+            .expect("logits are wanted");
+        let theirs = theirs
+            .flatten_all()
+            .and_then(|t| t.to_vec1::<f32>())
+            .expect("numbers");
         assert_eq!(ours.len(), theirs.len());
         let largest = theirs.iter().fold(0.0f32, |a, b| a.max(b.abs()));
         assert!(largest > 1.0, "logits so small show nothing");
@@ -79,18 +85,36 @@ fn models_of_another_shape_and_broken_ones_are_refused_by_name() {
     let network = Network::new(config()).expect("a network");
     let folder = tempfile::tempdir().expect("a folder");
     let mut weights = initial(network.layout(), 3);
-    save(folder.path(), &network, &weights, &json!({}), Precision::F16).expect("it is saved");
+    save(
+        folder.path(),
+        &network,
+        &weights,
+        &json!({}),
+        Precision::F16,
+    )
+    .expect("it is saved");
     let refused = |change: fn(&mut Config)| {
         let mut config = config();
         change(&mut config);
         let other = Network::new(config).expect("a network");
-        read_weights(folder.path(), &other).expect_err("it fits not").to_string()
+        read_weights(folder.path(), &other)
+            .expect_err("it fits not")
+            .to_string()
     };
     assert!(refused(|c| c.vocab = 7).contains("embed_tokens"));
     assert!(refused(|c| c.layers = 4).contains("layers.3"));
     weights[10] = f32::NAN;
-    save(folder.path(), &network, &weights, &json!({}), Precision::F16).expect("it is saved");
-    let error = read_weights(folder.path(), &network).expect_err("NaN").to_string();
+    save(
+        folder.path(),
+        &network,
+        &weights,
+        &json!({}),
+        Precision::F16,
+    )
+    .expect("it is saved");
+    let error = read_weights(folder.path(), &network)
+        .expect_err("NaN")
+        .to_string();
     assert!(error.contains("no number"), "{error}");
     fs::write(folder.path().join("model.safetensors"), b"{}").expect("it is written");
     assert!(read_weights(folder.path(), &network).is_err());

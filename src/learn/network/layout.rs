@@ -115,7 +115,9 @@ impl Layout {
         let mut builder = Builder { slots: Vec::new() };
         let shape = (config.vocab, config.hidden);
         let embedding = builder.slot("model.embed_tokens.weight".into(), shape, Kind::Embedding);
-        let layers = (0..config.layers).map(|layer| builder.layer(layer, config)).collect();
+        let layers = (0..config.layers)
+            .map(|layer| builder.layer(layer, config))
+            .collect();
         let norm = builder.slot("model.norm.weight".into(), (1, config.hidden), Kind::Norm);
         Self {
             slots: builder.slots,

@@ -38,13 +38,21 @@ impl Network {
     /// A sentence that says which trait of the checkpoint has no gradient here.
     pub fn new(config: Config) -> Result<Self, String> {
         if config.arch != "qwen3" {
-            return Err(format!("training supports qwen3 networks, not `{}`", config.arch));
+            return Err(format!(
+                "training supports qwen3 networks, not `{}`",
+                config.arch
+            ));
         }
         if !config.tied {
-            return Err("training supports networks whose head is the embedding (tie_word_embeddings)".into());
+            return Err(
+                "training supports networks whose head is the embedding (tie_word_embeddings)"
+                    .into(),
+            );
         }
         if config.rope.layout != RopeLayout::Halves {
-            return Err("training supports rotary embeddings of halves, as in Hugging Face files".into());
+            return Err(
+                "training supports rotary embeddings of halves, as in Hugging Face files".into(),
+            );
         }
         if config.context > LONGEST {
             return Err(format!(

@@ -11,7 +11,11 @@ const EMBEDDING: f32 = 0.02;
 #[must_use]
 pub fn initial(layout: &Layout, seed: u64) -> Vec<f32> {
     let key = Key::new("initial weights");
-    let outputs = layout.slots().iter().filter(|slot| slot.kind == Kind::Output).count();
+    let outputs = layout
+        .slots()
+        .iter()
+        .filter(|slot| slot.kind == Kind::Output)
+        .count();
     let mut values = vec![1.0; layout.size()];
     for slot in layout.slots() {
         let fan_in = 1.0 / (slot.shape.1 as f32).sqrt();

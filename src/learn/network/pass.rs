@@ -10,11 +10,24 @@ use std::ops::Range;
 fn project(out: &mut [f32], add: Add, x: &[f32], w: &[f32], rows: usize) {
     let (outer, inner) = (out.len() / rows, x.len() / rows);
     let w = View::new(w, outer, inner).transposed();
-    matmul(ViewMut::new(out, rows, outer), add, 1.0, View::new(x, rows, inner), w);
+    matmul(
+        ViewMut::new(out, rows, outer),
+        add,
+        1.0,
+        View::new(x, rows, inner),
+        w,
+    );
 }
 
 /// Gradients of [`project`]: `dx = dout w` written, `dw += dout^T x` accumulated.
-fn project_backward(dx: &mut [f32], dw: &mut [f32], dout: &[f32], x: &[f32], w: &[f32], rows: usize) {
+fn project_backward(
+    dx: &mut [f32],
+    dw: &mut [f32],
+    dout: &[f32],
+    x: &[f32],
+    w: &[f32],
+    rows: usize,
+) {
     let (outer, inner) = (dout.len() / rows, x.len() / rows);
     let dout = View::new(dout, rows, outer);
     matmul(
@@ -24,7 +37,13 @@ fn project_backward(dx: &mut [f32], dw: &mut [f32], dout: &[f32], x: &[f32], w: 
         dout.transposed(),
         View::new(x, rows, inner),
     );
-    matmul(ViewMut::new(dx, rows, inner), Add::Replace, 1.0, dout, View::new(w, outer, inner));
+    matmul(
+        ViewMut::new(dx, rows, inner),
+        Add::Replace,
+        1.0,
+        dout,
+        View::new(w, outer, inner),
+    );
 }
 
 /// Two weights of one flat vector at once, the first lying before the second.
@@ -43,8 +62,17 @@ impl Network {
     /// # Panics
     /// Where `weights` is not of this layout, a token is outside the vocabulary or a sequence longer than the
     /// context; [`Network::fits`] tells beforehand.
-    pub fn logits<'w>(&self, weights: &[f32], batch: &Packed, workspace: &'w mut Workspace) -> &'w mut [f32] {
-        assert_eq!(weights.len(), self.layout.size(), "weights of another layout");
+    pub fn logits<'w>(
+        &self,
+        weights: &[f32],
+        batch: &Packed,
+        workspace: &'w mut Workspace,
+    ) -> &'w mut [f32] {
+        assert_eq!(
+            weights.len(),
+            self.layout.size(),
+            "weights of another layout"
+        );
         workspace.fit(&self.config, batch.rows(), batch.wanted().len());
         if batch.wanted().is_empty() {
             return &mut [];
@@ -52,7 +80,10 @@ impl Network {
         let hidden = self.config.hidden;
         let embedding = &weights[self.layout.embedding.clone()];
         let Workspace {
-            layers, stream, scratch, ..
+            layers,
+            stream,
+            scratch,
+            ..
         } = workspace;
         for (row, token) in stream.chunks_exact_mut(hidden).zip(batch.tokens()) {
             row.copy_from_slice(&embedding[*token as usize * hidden..][..hidden]);
@@ -66,9 +97,19 @@ impl Network {
             last.copy_from_slice(&workspace.stream[row * hidden..][..hidden]);
         }
         let norm = self.norm(&weights[self.layout.norm.clone()]);
-        norm.forward(&workspace.last, &mut workspace.last_normed, &mut workspace.last_factors);
+        norm.forward(
+            &workspace.last,
+            &mut workspace.last_normed,
+            &mut workspace.last_factors,
+        );
         let wanted = batch.wanted().len();
-        project(&mut workspace.logits, Add::Replace, &workspace.last_normed, embedding, wanted);
+        project(
+            &mut workspace.logits,
+            Add::Replace,
+            &workspace.last_normed,
+            embedding,
+            wanted,
+        );
         &mut workspace.logits
     }
 
@@ -98,7 +139,13 @@ impl Network {
         let rows = batch.rows();
         let norm = self.norm(&weights[layer.input_norm.clone()]);
         norm.forward(&kept.input, &mut kept.normed, &mut kept.input_factors);
-        project(&mut kept.qkv, Add::Replace, &kept.normed, &weights[layer.qkv.clone()], rows);
+        project(
+            &mut kept.qkv,
+            Add::Replace,
+            &kept.normed,
+            &weights[layer.qkv.clone()],
+            rows,
+        );
         let stride = self.qkv_width();
         self.heads(layer, weights).forward(
             &kept.qkv,
@@ -116,16 +163,45 @@ impl Network {
             scratch,
         );
         kept.middle.copy_from_slice(&kept.input);
-        project(&mut kept.middle, Add::Accumulate, &kept.attended, &weights[layer.o.clone()], rows);
+        project(
+            &mut kept.middle,
+            Add::Accumulate,
+            &kept.attended,
+            &weights[layer.o.clone()],
+            rows,
+        );
     }
 
-    fn mlp(&self, layer: &Layer, weights: &[f32], kept: &mut Kept, stream: &mut [f32], rows: usize) {
+    fn mlp(
+        &self,
+        layer: &Layer,
+        weights: &[f32],
+        kept: &mut Kept,
+        stream: &mut [f32],
+        rows: usize,
+    ) {
         let norm = self.norm(&weights[layer.mlp_norm.clone()]);
-        norm.forward(&kept.middle, &mut kept.middle_normed, &mut kept.middle_factors);
-        project(&mut kept.gate_up, Add::Replace, &kept.middle_normed, &weights[layer.gate_up.clone()], rows);
+        norm.forward(
+            &kept.middle,
+            &mut kept.middle_normed,
+            &mut kept.middle_factors,
+        );
+        project(
+            &mut kept.gate_up,
+            Add::Replace,
+            &kept.middle_normed,
+            &weights[layer.gate_up.clone()],
+            rows,
+        );
         swiglu(&kept.gate_up, &mut kept.gated, self.config.intermediate);
         stream.copy_from_slice(&kept.middle);
-        project(stream, Add::Accumulate, &kept.gated, &weights[layer.down.clone()], rows);
+        project(
+            stream,
+            Add::Accumulate,
+            &kept.gated,
+            &weights[layer.down.clone()],
+            rows,
+        );
     }
 
     /// Compute the batch, let `objective` replace the logits of each wanted row (by number, in order) by their
@@ -161,7 +237,13 @@ impl Network {
     }
 
     /// From the gradient of the logits to that of the residual stream.
-    fn head_backward(&self, weights: &[f32], batch: &Packed, gradient: &mut [f32], w: &mut Workspace) {
+    fn head_backward(
+        &self,
+        weights: &[f32],
+        batch: &Packed,
+        gradient: &mut [f32],
+        w: &mut Workspace,
+    ) {
         let (wanted, hidden) = (batch.wanted().len(), self.config.hidden);
         let embedding = self.layout.embedding.clone();
         let dnormed = &mut w.dnormed[..wanted * hidden];
@@ -177,21 +259,42 @@ impl Network {
         w.stream.fill(0.0);
         let norm = self.norm(&weights[self.layout.norm.clone()]);
         let dweight = &mut gradient[self.layout.norm.clone()];
-        norm.backward(&w.last, &w.last_factors, dnormed, &mut w.stream[..wanted * hidden], dweight);
+        norm.backward(
+            &w.last,
+            &w.last_factors,
+            dnormed,
+            &mut w.stream[..wanted * hidden],
+            dweight,
+        );
         for (from, to) in batch.wanted().iter().enumerate().rev() {
             if from != *to {
-                w.stream.copy_within(from * hidden..(from + 1) * hidden, to * hidden);
+                w.stream
+                    .copy_within(from * hidden..(from + 1) * hidden, to * hidden);
                 w.stream[from * hidden..(from + 1) * hidden].fill(0.0);
             }
         }
     }
 
-    fn mlp_backward(&self, layer: usize, weights: &[f32], gradient: &mut [f32], w: &mut Workspace, rows: usize) {
+    fn mlp_backward(
+        &self,
+        layer: usize,
+        weights: &[f32],
+        gradient: &mut [f32],
+        w: &mut Workspace,
+        rows: usize,
+    ) {
         let (kept, layer) = (&mut w.layers[layer], &self.layout.layers[layer]);
         let width = self.config.intermediate;
         let dgated = &mut w.dinner[..rows * width];
         let (down, gate_up) = (layer.down.clone(), layer.gate_up.clone());
-        project_backward(dgated, &mut gradient[down.clone()], &w.stream, &kept.gated, &weights[down], rows);
+        project_backward(
+            dgated,
+            &mut gradient[down.clone()],
+            &w.stream,
+            &kept.gated,
+            &weights[down],
+            rows,
+        );
         swiglu_backward(&mut kept.gate_up, dgated, width);
         project_backward(
             &mut w.dnormed,
@@ -222,7 +325,14 @@ impl Network {
         let (kept, layer) = (&mut w.layers[layer], &self.layout.layers[layer]);
         let (o, qkv, stride) = (layer.o.clone(), layer.qkv.clone(), self.qkv_width());
         let dattended = &mut w.dinner[..kept.attended.len()];
-        project_backward(dattended, &mut gradient[o.clone()], &w.stream, &kept.attended, &weights[o], rows);
+        project_backward(
+            dattended,
+            &mut gradient[o.clone()],
+            &w.stream,
+            &kept.attended,
+            &weights[o],
+            rows,
+        );
         self.attention().backward(
             batch.sequences(),
             (&kept.qk, &kept.qkv, &kept.attended, &kept.logs),
@@ -260,6 +370,7 @@ impl Network {
     /// Whether a sequence can be computed: its tokens are in the vocabulary and it fits the context.
     #[must_use]
     pub fn fits(&self, tokens: &[u32]) -> bool {
-        tokens.len() <= self.config.context && tokens.iter().all(|t| (*t as usize) < self.config.vocab)
+        tokens.len() <= self.config.context
+            && tokens.iter().all(|t| (*t as usize) < self.config.vocab)
     }
 }

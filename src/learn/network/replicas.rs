@@ -73,8 +73,12 @@ impl Replicas {
             let mut count = T::default();
             replica.gradient.fill(0.0);
             for shard in &shards {
-                let mut row = |row: usize, logits: &mut [f32]| objective(shard, row, logits, &mut count);
-                let Replica { workspace, gradient } = replica;
+                let mut row =
+                    |row: usize, logits: &mut [f32]| objective(shard, row, logits, &mut count);
+                let Replica {
+                    workspace,
+                    gradient,
+                } = replica;
                 network.gradient(weights, &shard.packed, &mut row, gradient, workspace);
             }
             count
@@ -87,9 +91,14 @@ impl Replicas {
                 .map(|(replica, shards)| scope.spawn(|| compute(replica, shards)))
                 .collect();
             let joined = started.into_iter().map(|thread| thread.join());
-            joined.map(|r| r.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+            joined
+                .map(|r| r.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+                .collect()
         });
-        let (first, rest) = self.replicas.split_first_mut().expect("there is at least one replica");
+        let (first, rest) = self
+            .replicas
+            .split_first_mut()
+            .expect("there is at least one replica");
         for replica in rest {
             add(&mut first.gradient, &replica.gradient);
         }
@@ -104,11 +113,17 @@ fn share(batch: &[Learned<'_>], count: usize) -> Vec<Vec<Shard>> {
     let mut shares = vec![(0, Vec::new()); count];
     for i in order {
         let length = batch[i].tokens.len();
-        let least = shares.iter_mut().min_by_key(|(work, _)| *work).expect("there is at least one share");
+        let least = shares
+            .iter_mut()
+            .min_by_key(|(work, _)| *work)
+            .expect("there is at least one share");
         least.0 += length + length * length / EVEN_LENGTH;
         least.1.push(i);
     }
-    shares.into_iter().map(|(_, members)| shards(batch, &members)).collect()
+    shares
+        .into_iter()
+        .map(|(_, members)| shards(batch, &members))
+        .collect()
 }
 
 fn shards(batch: &[Learned<'_>], members: &[usize]) -> Vec<Shard> {
@@ -121,7 +136,9 @@ fn shards(batch: &[Learned<'_>], members: &[usize]) -> Vec<Shard> {
         if full {
             shards.push(Shard::default());
         }
-        let shard = shards.last_mut().expect("one was just pushed where there was none");
+        let shard = shards
+            .last_mut()
+            .expect("one was just pushed where there was none");
         shard.packed.push(tokens, mask);
         shard.sequence.resize(shard.packed.wanted().len(), *member);
     }
@@ -146,13 +163,25 @@ mod tests {
             .collect();
         let shares = share(&batch, 2);
         let rows = |share: &Vec<Shard>| share.iter().map(|s| s.packed.rows()).sum::<usize>();
-        assert_eq!(rows(&shares[0]) + rows(&shares[1]), lengths.iter().map(|l| l - 1).sum::<usize>());
+        assert_eq!(
+            rows(&shares[0]) + rows(&shares[1]),
+            lengths.iter().map(|l| l - 1).sum::<usize>()
+        );
         assert!(rows(&shares[0]).abs_diff(rows(&shares[1])) < 800);
-        let mut seen: Vec<usize> = shares.iter().flatten().flat_map(|s| s.sequence.clone()).collect();
+        let mut seen: Vec<usize> = shares
+            .iter()
+            .flatten()
+            .flat_map(|s| s.sequence.clone())
+            .collect();
         seen.sort_unstable();
         seen.dedup();
         assert_eq!(seen, (0..lengths.len()).collect::<Vec<_>>());
         let alone = |s: &Shard| s.packed.sequences().len() == 1;
-        assert!(shares.iter().flatten().all(|s| s.packed.rows() <= SHARD_ROWS || alone(s)));
+        assert!(
+            shares
+                .iter()
+                .flatten()
+                .all(|s| s.packed.rows() <= SHARD_ROWS || alone(s))
+        );
     }
 }

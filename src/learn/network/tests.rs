@@ -34,7 +34,9 @@ fn sequences() -> Vec<(Vec<u32>, Vec<bool>)> {
     [(75, 3), (9, 2), (4, 100)]
         .into_iter()
         .map(|(length, masked)| {
-            let tokens = (0..length as u32).map(|i| (i * i * 7 + i + length as u32) % 33).collect();
+            let tokens = (0..length as u32)
+                .map(|i| (i * i * 7 + i + length as u32) % 33)
+                .collect();
             let learned = (0..length).map(|i| i >= masked && i % 5 != 0).collect();
             (tokens, learned)
         })
@@ -56,7 +58,13 @@ fn loss_and_gradient(network: &Network, weights: &[f32], batch: &Packed) -> (Tal
     let mut row = |row: usize, logits: &mut [f32]| {
         cross_entropy(logits, batch.targets()[row], weight, &mut tally);
     };
-    network.gradient(weights, batch, &mut row, &mut gradient, &mut Workspace::default());
+    network.gradient(
+        weights,
+        batch,
+        &mut row,
+        &mut gradient,
+        &mut Workspace::default(),
+    );
     (tally, gradient)
 }
 
@@ -69,9 +77,15 @@ struct Reference<'a> {
 impl<'a> Reference<'a> {
     fn new(network: &'a Network, weights: &[f32]) -> Self {
         let vars = network.layout().slots().iter().map(|slot| {
-            let values: Vec<f64> = weights[slot.range.clone()].iter().map(|v| f64::from(*v)).collect();
+            let values: Vec<f64> = weights[slot.range.clone()]
+                .iter()
+                .map(|v| f64::from(*v))
+                .collect();
             let tensor = Tensor::from_vec(values, slot.dims(), &Device::Cpu).expect("a tensor");
-            (slot.name.clone(), Var::from_tensor(&tensor).expect("a variable"))
+            (
+                slot.name.clone(),
+                Var::from_tensor(&tensor).expect("a variable"),
+            )
         });
         Self {
             config: network.config(),
@@ -85,20 +99,26 @@ impl<'a> Reference<'a> {
 
     fn norm(&self, x: &Tensor, name: &str) -> candle_core::Result<Tensor> {
         let mean = (x.sqr()?.mean_keepdim(D::Minus1)? + f64::from(self.config.rms_eps))?;
-        x.broadcast_div(&mean.sqrt()?)?.broadcast_mul(self.var(name))
+        x.broadcast_div(&mean.sqrt()?)?
+            .broadcast_mul(self.var(name))
     }
 
     /// `[n, heads * width]` to `[heads, n, width]`, normed and rotated.
     fn rotated(&self, x: &Tensor, heads: usize, norm: &str) -> candle_core::Result<Tensor> {
         let (n, width) = (x.dim(0)?, self.config.head_dim);
-        let x = self.norm(&x.reshape((n, heads, width))?, norm)?.transpose(0, 1)?;
+        let x = self
+            .norm(&x.reshape((n, heads, width))?, norm)?
+            .transpose(0, 1)?;
         let frequencies = self.config.rope.frequencies(width, None);
         let angles: Vec<f64> = (0..n)
             .flat_map(|p| frequencies.iter().map(move |f| f64::from(p as f32 * f)))
             .collect();
         let angles = Tensor::from_vec(angles, (1, n, width / 2), &Device::Cpu)?;
         let (cos, sin) = (angles.cos()?, angles.sin()?);
-        let (a, b) = (x.narrow(2, 0, width / 2)?, x.narrow(2, width / 2, width / 2)?);
+        let (a, b) = (
+            x.narrow(2, 0, width / 2)?,
+            x.narrow(2, width / 2, width / 2)?,
+        );
         let low = (a.broadcast_mul(&cos)? - b.broadcast_mul(&sin)?)?;
         let high = (b.broadcast_mul(&cos)? + a.broadcast_mul(&sin)?)?;
         Tensor::cat(&[low, high], 2)
@@ -109,19 +129,41 @@ impl<'a> Reference<'a> {
         let linear = |x: &Tensor, part: &str| x.matmul(&self.var(&name(part)).t()?);
         let (n, c) = (x.dim(0)?, self.config);
         let h = self.norm(x, &name("input_layernorm"))?;
-        let q = self.rotated(&linear(&h, "self_attn.q_proj")?, c.heads, &name("self_attn.q_norm"))?;
-        let k = self.rotated(&linear(&h, "self_attn.k_proj")?, c.kv_heads, &name("self_attn.k_norm"))?;
-        let v = linear(&h, "self_attn.v_proj")?.reshape((n, c.kv_heads, c.head_dim))?.transpose(0, 1)?;
-        let spread: Vec<u32> = (0..c.heads).map(|h| (h / (c.heads / c.kv_heads)) as u32).collect();
+        let q = self.rotated(
+            &linear(&h, "self_attn.q_proj")?,
+            c.heads,
+            &name("self_attn.q_norm"),
+        )?;
+        let k = self.rotated(
+            &linear(&h, "self_attn.k_proj")?,
+            c.kv_heads,
+            &name("self_attn.k_norm"),
+        )?;
+        let v = linear(&h, "self_attn.v_proj")?
+            .reshape((n, c.kv_heads, c.head_dim))?
+            .transpose(0, 1)?;
+        let spread: Vec<u32> = (0..c.heads)
+            .map(|h| (h / (c.heads / c.kv_heads)) as u32)
+            .collect();
         let spread = Tensor::new(spread.as_slice(), &Device::Cpu)?;
-        let (k, v) = (k.index_select(&spread, 0)?, v.contiguous()?.index_select(&spread, 0)?);
-        let mask: Vec<f64> = (0..n * n).map(|i| if i % n > i / n { -1e30 } else { 0.0 }).collect();
+        let (k, v) = (
+            k.index_select(&spread, 0)?,
+            v.contiguous()?.index_select(&spread, 0)?,
+        );
+        let mask: Vec<f64> = (0..n * n)
+            .map(|i| if i % n > i / n { -1e30 } else { 0.0 })
+            .collect();
         let mask = Tensor::from_vec(mask, (1, n, n), &Device::Cpu)?;
         let scores = (q.contiguous()?.matmul(&k.t()?.contiguous()?)? / (c.head_dim as f64).sqrt())?;
         let scores = scores.broadcast_add(&mask)?;
-        let scores = scores.broadcast_sub(&scores.max_keepdim(2)?.detach())?.exp()?;
+        let scores = scores
+            .broadcast_sub(&scores.max_keepdim(2)?.detach())?
+            .exp()?;
         let shares = scores.broadcast_div(&scores.sum_keepdim(2)?)?;
-        let attended = shares.matmul(&v)?.transpose(0, 1)?.reshape((n, c.heads * c.head_dim))?;
+        let attended = shares
+            .matmul(&v)?
+            .transpose(0, 1)?
+            .reshape((n, c.heads * c.head_dim))?;
         let x = (x + linear(&attended, "self_attn.o_proj")?)?;
         let h = self.norm(&x, &name("post_attention_layernorm"))?;
         let gated = (linear(&h, "mlp.gate_proj")?.silu()? * linear(&h, "mlp.up_proj")?)?;
@@ -162,16 +204,29 @@ fn gradients_are_those_of_an_autograd_over_composed_operations() {
     let reference = Reference::new(&network, &weights);
     let loss = reference.loss(&sequences()).expect("a loss");
     let expected = loss.to_scalar::<f64>().expect("one number");
-    assert!((tally.mean() - expected).abs() < 1e-5, "{} against {expected}", tally.mean());
+    assert!(
+        (tally.mean() - expected).abs() < 1e-5,
+        "{} against {expected}",
+        tally.mean()
+    );
     let gradients = loss.backward().expect("gradients");
     for slot in network.layout().slots() {
-        let expected = gradients.get(reference.vars[&slot.name].as_tensor()).expect("a gradient");
-        let expected = expected.flatten_all().and_then(|g| g.to_vec1::<f64>()).expect("numbers");
+        let expected = gradients
+            .get(reference.vars[&slot.name].as_tensor())
+            .expect("a gradient");
+        let expected = expected
+            .flatten_all()
+            .and_then(|g| g.to_vec1::<f64>())
+            .expect("numbers");
         let largest = expected.iter().fold(0.0f64, |a, b| a.max(b.abs()));
         assert!(largest > 1e-5, "{} gets no gradient", slot.name);
         for (ours, theirs) in gradient[slot.range.clone()].iter().zip(&expected) {
             let error = (f64::from(*ours) - theirs).abs();
-            assert!(error < 2e-5 * largest.max(1.0), "{}: {ours} against {theirs}", slot.name);
+            assert!(
+                error < 2e-5 * largest.max(1.0),
+                "{}: {ours} against {theirs}",
+                slot.name
+            );
         }
     }
 }
@@ -184,7 +239,11 @@ fn gradients_predict_how_the_loss_changes_along_each_weight() {
     let (_, gradient) = loss_and_gradient(&network, &weights, &batch);
     for slot in network.layout().slots() {
         let part = &gradient[slot.range.clone()];
-        let length = part.iter().map(|g| f64::from(*g).powi(2)).sum::<f64>().sqrt();
+        let length = part
+            .iter()
+            .map(|g| f64::from(*g).powi(2))
+            .sum::<f64>()
+            .sqrt();
         let at = |step: f64| {
             let mut moved = weights.clone();
             for (value, direction) in moved[slot.range.clone()].iter_mut().zip(part) {
@@ -194,7 +253,11 @@ fn gradients_predict_how_the_loss_changes_along_each_weight() {
         };
         let step = 1e-2;
         let slope = (at(step) - at(-step)) / (2.0 * step);
-        assert!((slope / length - 1.0).abs() < 0.02, "{}: slope {slope}, gradient {length}", slot.name);
+        assert!(
+            (slope / length - 1.0).abs() < 0.02,
+            "{}: slope {slope}, gradient {length}",
+            slot.name
+        );
     }
 }
 
@@ -224,7 +287,10 @@ fn a_batch_in_which_nothing_is_learned_has_no_gradient() {
     let mut batch = Packed::default();
     batch.push(&[1, 2, 3], &[true, false, false]);
     let (tally, gradient) = loss_and_gradient(&network, &weights(&network), &batch);
-    assert_eq!((tally.tokens, gradient.iter().all(|g| *g == 0.0)), (0, true));
+    assert_eq!(
+        (tally.tokens, gradient.iter().all(|g| *g == 0.0)),
+        (0, true)
+    );
 }
 
 #[test]

@@ -75,7 +75,10 @@ impl Workspace {
         }
         fit(&mut self.stream, rows * c.hidden);
         fit(&mut self.dnormed, rows * c.hidden);
-        fit(&mut self.dinner, rows * c.intermediate.max(heads * c.head_dim));
+        fit(
+            &mut self.dinner,
+            rows * c.intermediate.max(heads * c.head_dim),
+        );
         fit(&mut self.dqk, rows * (heads + keys) * c.head_dim);
         fit(&mut self.dqkv, rows * (heads + 2 * keys) * c.head_dim);
         fit(&mut self.last, wanted * c.hidden);

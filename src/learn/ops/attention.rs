@@ -102,8 +102,19 @@ impl Attention {
             ViewMut::new(scores, count, block.keys),
             Add::Replace,
             1.0 / (self.width as f32).sqrt(),
-            View::strided(&qk[self.queries(block)..], count, self.width, self.qk_stride()),
-            View::strided(&qk[self.keys(block)..], block.keys, self.width, self.qk_stride()).transposed(),
+            View::strided(
+                &qk[self.queries(block)..],
+                count,
+                self.width,
+                self.qk_stride(),
+            ),
+            View::strided(
+                &qk[self.keys(block)..],
+                block.keys,
+                self.width,
+                self.qk_stride(),
+            )
+            .transposed(),
         );
     }
 
@@ -122,13 +133,16 @@ impl Attention {
             let (count, keys) = (block.rows.len(), block.keys);
             let (scores, _) = scratch.room(keys);
             self.scores(&block, qk, scores);
-            vectorized(#[inline(always)] || {
-                for (i, row) in scores[..count * keys].chunks_exact_mut(keys).enumerate() {
-                    let (seen, hidden) = row.split_at_mut(block.first + i + 1);
-                    logs[(block.rows.start + i) * self.heads + block.head] = softmax(seen);
-                    hidden.fill(0.0);
-                }
-            });
+            vectorized(
+                #[inline(always)]
+                || {
+                    for (i, row) in scores[..count * keys].chunks_exact_mut(keys).enumerate() {
+                        let (seen, hidden) = row.split_at_mut(block.first + i + 1);
+                        logs[(block.rows.start + i) * self.heads + block.head] = softmax(seen);
+                        hidden.fill(0.0);
+                    }
+                },
+            );
             let stride = self.heads * self.width;
             matmul(
                 ViewMut::strided(
@@ -140,7 +154,12 @@ impl Attention {
                 Add::Replace,
                 1.0,
                 View::new(scores, count, keys),
-                View::strided(&qkv[self.values(&block)..], keys, self.width, self.qkv_stride()),
+                View::strided(
+                    &qkv[self.values(&block)..],
+                    keys,
+                    self.width,
+                    self.qkv_stride(),
+                ),
             );
         }
     }
@@ -180,22 +199,29 @@ impl Attention {
                 douts,
                 View::strided(&qkv[values..], keys, width, qkv_stride).transposed(),
             );
-            vectorized(#[inline(always)] || {
-                let rows = scores[..count * keys].chunks_exact_mut(keys);
-                let rows = rows.zip(gradients[..count * keys].chunks_exact_mut(keys));
-                for (i, (scores, gradients)) in rows.enumerate() {
-                    let (scores, hidden) = scores.split_at_mut(block.first + i + 1);
-                    let (gradients, hidden_gradients) = gradients.split_at_mut(block.first + i + 1);
-                    exponentials(scores, logs[(block.rows.start + i) * self.heads + block.head]);
-                    let range = at + i * stride..at + i * stride + width;
-                    let mean = dot(&dout[range.clone()], &out[range]);
-                    for (gradient, score) in gradients.iter_mut().zip(scores) {
-                        *gradient = (*gradient - mean) * *score;
+            vectorized(
+                #[inline(always)]
+                || {
+                    let rows = scores[..count * keys].chunks_exact_mut(keys);
+                    let rows = rows.zip(gradients[..count * keys].chunks_exact_mut(keys));
+                    for (i, (scores, gradients)) in rows.enumerate() {
+                        let (scores, hidden) = scores.split_at_mut(block.first + i + 1);
+                        let (gradients, hidden_gradients) =
+                            gradients.split_at_mut(block.first + i + 1);
+                        exponentials(
+                            scores,
+                            logs[(block.rows.start + i) * self.heads + block.head],
+                        );
+                        let range = at + i * stride..at + i * stride + width;
+                        let mean = dot(&dout[range.clone()], &out[range]);
+                        for (gradient, score) in gradients.iter_mut().zip(scores) {
+                            *gradient = (*gradient - mean) * *score;
+                        }
+                        hidden.fill(0.0);
+                        hidden_gradients.fill(0.0);
                     }
-                    hidden.fill(0.0);
-                    hidden_gradients.fill(0.0);
-                }
-            });
+                },
+            );
             matmul(
                 ViewMut::strided(&mut dqkv[values..], keys, width, qkv_stride),
                 Add::Accumulate,

@@ -37,7 +37,13 @@ impl Tally {
 /// Count the prediction of `target` and replace the logits by the gradient of its loss, times `weight`.
 pub fn cross_entropy(logits: &mut [f32], target: u32, weight: f32, tally: &mut Tally) {
     let target = target as usize;
-    let (logit, best) = (logits[target], vectorized(#[inline(always)] || largest(logits)));
+    let (logit, best) = (
+        logits[target],
+        vectorized(
+            #[inline(always)]
+            || largest(logits),
+        ),
+    );
     tally.right += u64::from(logit >= best);
     tally.loss += f64::from(log_sum_exp(logits) - logit);
     tally.tokens += 1;

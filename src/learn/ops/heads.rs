@@ -49,29 +49,47 @@ pub struct Heads<'a> {
 impl Heads<'_> {
     #[inline(always)]
     fn norm(&self, head: usize) -> Norm<'_> {
-        if head < self.heads { self.query_norm } else { self.key_norm }
+        if head < self.heads {
+            self.query_norm
+        } else {
+            self.key_norm
+        }
     }
 
     /// From rows `[.., stride]` of projections (queries and keys first) to `out` `[n, heads + kv_heads,
     /// head_dim]`; factors of the norms, one per head and row, to `factors`.
-    pub fn forward(&self, rows: &[f32], stride: usize, positions: &[u32], out: &mut [f32], factors: &mut [f32]) {
+    pub fn forward(
+        &self,
+        rows: &[f32],
+        stride: usize,
+        positions: &[u32],
+        out: &mut [f32],
+        factors: &mut [f32],
+    ) {
         let (width, count) = (self.query_norm.weight.len(), self.heads + self.kv_heads);
-        vectorized(#[inline(always)] || {
-            let outs = out.chunks_exact_mut(count * width).zip(factors.chunks_exact_mut(count));
-            for ((row, (out, factors)), position) in rows.chunks_exact(stride).zip(outs).zip(positions) {
-                let (cos, sin) = self.rotation.at(*position as usize);
-                let heads = row.chunks_exact(width).zip(out.chunks_exact_mut(width));
-                for (head, ((x, y), factor)) in heads.zip(factors).enumerate() {
-                    *factor = self.norm(head).row(x, y);
-                    let (low, high) = y.split_at_mut(width / 2);
-                    for i in 0..width / 2 {
-                        let (a, b) = (low[i], high[i]);
-                        low[i] = a * cos[i] - b * sin[i];
-                        high[i] = b * cos[i] + a * sin[i];
+        vectorized(
+            #[inline(always)]
+            || {
+                let outs = out
+                    .chunks_exact_mut(count * width)
+                    .zip(factors.chunks_exact_mut(count));
+                for ((row, (out, factors)), position) in
+                    rows.chunks_exact(stride).zip(outs).zip(positions)
+                {
+                    let (cos, sin) = self.rotation.at(*position as usize);
+                    let heads = row.chunks_exact(width).zip(out.chunks_exact_mut(width));
+                    for (head, ((x, y), factor)) in heads.zip(factors).enumerate() {
+                        *factor = self.norm(head).row(x, y);
+                        let (low, high) = y.split_at_mut(width / 2);
+                        for i in 0..width / 2 {
+                            let (a, b) = (low[i], high[i]);
+                            low[i] = a * cos[i] - b * sin[i];
+                            high[i] = b * cos[i] + a * sin[i];
+                        }
                     }
                 }
-            }
-        });
+            },
+        );
     }
 
     /// What `dout`, which is used up, means for the projections: written to the queries and keys of `drows`
@@ -88,26 +106,39 @@ impl Heads<'_> {
         (dquery, dkey): (&mut [f32], &mut [f32]),
     ) {
         let (width, count) = (self.query_norm.weight.len(), self.heads + self.kv_heads);
-        vectorized(#[inline(always)] || {
-            let inputs = rows.chunks_exact(stride).zip(factors.chunks_exact(count)).zip(positions);
-            let outputs = dout.chunks_exact_mut(count * width).zip(drows.chunks_exact_mut(stride));
-            for (((row, factors), position), (dout, drow)) in inputs.zip(outputs) {
-                let (cos, sin) = self.rotation.at(*position as usize);
-                for head in 0..count {
-                    let range = head * width..(head + 1) * width;
-                    let dy = &mut dout[range.clone()];
-                    let (low, high) = dy.split_at_mut(width / 2);
-                    for i in 0..width / 2 {
-                        let (a, b) = (low[i], high[i]);
-                        low[i] = a * cos[i] + b * sin[i];
-                        high[i] = b * cos[i] - a * sin[i];
+        vectorized(
+            #[inline(always)]
+            || {
+                let inputs = rows
+                    .chunks_exact(stride)
+                    .zip(factors.chunks_exact(count))
+                    .zip(positions);
+                let outputs = dout
+                    .chunks_exact_mut(count * width)
+                    .zip(drows.chunks_exact_mut(stride));
+                for (((row, factors), position), (dout, drow)) in inputs.zip(outputs) {
+                    let (cos, sin) = self.rotation.at(*position as usize);
+                    for (head, factor) in factors.iter().enumerate() {
+                        let range = head * width..(head + 1) * width;
+                        let dy = &mut dout[range.clone()];
+                        let (low, high) = dy.split_at_mut(width / 2);
+                        for i in 0..width / 2 {
+                            let (a, b) = (low[i], high[i]);
+                            low[i] = a * cos[i] + b * sin[i];
+                            high[i] = b * cos[i] - a * sin[i];
+                        }
+                        let dx = &mut drow[range.clone()];
+                        dx.fill(0.0);
+                        let dweight = if head < self.heads {
+                            &mut *dquery
+                        } else {
+                            &mut *dkey
+                        };
+                        self.norm(head)
+                            .row_backward(&row[range], *factor, dy, dx, dweight);
                     }
-                    let dx = &mut drow[range.clone()];
-                    dx.fill(0.0);
-                    let dweight = if head < self.heads { &mut *dquery } else { &mut *dkey };
-                    self.norm(head).row_backward(&row[range], factors[head], dy, dx, dweight);
                 }
-            }
-        });
+            },
+        );
     }
 }

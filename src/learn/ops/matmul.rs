@@ -58,7 +58,10 @@ impl<'a> View<'a> {
     /// Where the slice is too short.
     #[must_use]
     pub fn strided(data: &'a [f32], rows: usize, columns: usize, stride: usize) -> Self {
-        assert!(span(rows, columns, stride, 1) <= data.len(), "matrix exceeds its slice");
+        assert!(
+            span(rows, columns, stride, 1) <= data.len(),
+            "matrix exceeds its slice"
+        );
         Self {
             data,
             rows,
@@ -98,7 +101,10 @@ impl<'a> ViewMut<'a> {
     #[must_use]
     pub fn strided(data: &'a mut [f32], rows: usize, columns: usize, stride: usize) -> Self {
         assert!(columns <= stride || rows <= 1, "rows of a result overlap");
-        assert!(span(rows, columns, stride, 1) <= data.len(), "matrix exceeds its slice");
+        assert!(
+            span(rows, columns, stride, 1) <= data.len(),
+            "matrix exceeds its slice"
+        );
         Self {
             data,
             rows,
@@ -116,7 +122,11 @@ impl<'a> ViewMut<'a> {
 #[allow(unsafe_code)]
 pub fn matmul(out: ViewMut<'_>, add: Add, factor: f32, a: View<'_>, b: View<'_>) {
     assert_eq!(a.columns, b.rows, "inner dimensions differ");
-    assert_eq!((out.rows, out.columns), (a.rows, b.columns), "the product has another shape");
+    assert_eq!(
+        (out.rows, out.columns),
+        (a.rows, b.columns),
+        "the product has another shape"
+    );
     let signed = |stride: usize| isize::try_from(stride).expect("strides are within a slice");
     // SAFETY: every view was checked on construction to lie within its slice, the strides are those it was
     // checked with, a transposed view touches the same elements, and `out` is borrowed mutably, so that it
@@ -170,10 +180,15 @@ mod tests {
                 for column in 0..=n {
                     let at = row * (n + 1) + column;
                     let sum: f32 = match column < n {
-                        true => (0..k).map(|i| a[i * m + row] * b[i * (n + 3) + column]).sum(),
+                        true => (0..k)
+                            .map(|i| a[i * m + row] * b[i * (n + 3) + column])
+                            .sum(),
                         false => 0.0,
                     };
-                    assert!((out[at] - before[at] - 0.5 * sum).abs() < 1e-3, "{m} {n} {k}");
+                    assert!(
+                        (out[at] - before[at] - 0.5 * sum).abs() < 1e-3,
+                        "{m} {n} {k}"
+                    );
                 }
             }
         }

@@ -15,12 +15,15 @@ impl Norm<'_> {
     /// Normalise each row of `x` into `y`; the factors `r` of each row go to `factors`.
     pub fn forward(&self, x: &[f32], y: &mut [f32], factors: &mut [f32]) {
         let width = self.weight.len();
-        vectorized(#[inline(always)] || {
-            let rows = x.chunks_exact(width).zip(y.chunks_exact_mut(width));
-            for ((x, y), factor) in rows.zip(factors) {
-                *factor = self.row(x, y);
-            }
-        });
+        vectorized(
+            #[inline(always)]
+            || {
+                let rows = x.chunks_exact(width).zip(y.chunks_exact_mut(width));
+                for ((x, y), factor) in rows.zip(factors) {
+                    *factor = self.row(x, y);
+                }
+            },
+        );
     }
 
     /// One row; returns its factor.
@@ -34,14 +37,24 @@ impl Norm<'_> {
     }
 
     /// Accumulate into `dx` what `dy` means for `x`, and into `dweight` what it means for the weight.
-    pub fn backward(&self, x: &[f32], factors: &[f32], dy: &[f32], dx: &mut [f32], dweight: &mut [f32]) {
+    pub fn backward(
+        &self,
+        x: &[f32],
+        factors: &[f32],
+        dy: &[f32],
+        dx: &mut [f32],
+        dweight: &mut [f32],
+    ) {
         let width = self.weight.len();
-        vectorized(#[inline(always)] || {
-            let rows = x.chunks_exact(width).zip(dy.chunks_exact(width));
-            for (((x, dy), factor), dx) in rows.zip(factors).zip(dx.chunks_exact_mut(width)) {
-                self.row_backward(x, *factor, dy, dx, dweight);
-            }
-        });
+        vectorized(
+            #[inline(always)]
+            || {
+                let rows = x.chunks_exact(width).zip(dy.chunks_exact(width));
+                for (((x, dy), factor), dx) in rows.zip(factors).zip(dx.chunks_exact_mut(width)) {
+                    self.row_backward(x, *factor, dy, dx, dweight);
+                }
+            },
+        );
     }
 
     #[inline(always)]
@@ -54,7 +67,12 @@ impl Norm<'_> {
         dweight: &mut [f32],
     ) {
         let width = self.weight.len();
-        let (x, dy, dx, dweight) = (&x[..width], &dy[..width], &mut dx[..width], &mut dweight[..width]);
+        let (x, dy, dx, dweight) = (
+            &x[..width],
+            &dy[..width],
+            &mut dx[..width],
+            &mut dweight[..width],
+        );
         for i in 0..width {
             dweight[i] += dy[i] * x[i] * factor;
         }

@@ -52,25 +52,39 @@ pub fn dot(a: &[f32], b: &[f32]) -> f32 {
 /// Sum of squares, in f64 across blocks so that it holds for a million numbers.
 #[must_use]
 pub fn norm_squared(values: &[f32]) -> f64 {
-    vectorized(#[inline(always)] || values.chunks(4096).map(|block| f64::from(dot(block, block))).sum())
+    vectorized(
+        #[inline(always)]
+        || {
+            values
+                .chunks(4096)
+                .map(|block| f64::from(dot(block, block)))
+                .sum()
+        },
+    )
 }
 
 /// `into += from`.
 pub fn add(into: &mut [f32], from: &[f32]) {
-    vectorized(#[inline(always)] || {
-        for (into, from) in into.iter_mut().zip(from) {
-            *into += from;
-        }
-    });
+    vectorized(
+        #[inline(always)]
+        || {
+            for (into, from) in into.iter_mut().zip(from) {
+                *into += from;
+            }
+        },
+    );
 }
 
 /// `values *= factor`.
 pub fn scale(values: &mut [f32], factor: f32) {
-    vectorized(#[inline(always)] || {
-        for value in values.iter_mut() {
-            *value *= factor;
-        }
-    });
+    vectorized(
+        #[inline(always)]
+        || {
+            for value in values.iter_mut() {
+                *value *= factor;
+            }
+        },
+    );
 }
 
 /// Largest of the numbers; negative infinity where there is none.
@@ -79,7 +93,11 @@ pub(super) fn largest(values: &[f32]) -> f32 {
     let larger = |a: f32, b: f32| if b > a { b } else { a };
     let mut lanes = [f32::NEG_INFINITY; LANES];
     let chunks = values.chunks_exact(LANES);
-    let rest = chunks.remainder().iter().copied().fold(f32::NEG_INFINITY, larger);
+    let rest = chunks
+        .remainder()
+        .iter()
+        .copied()
+        .fold(f32::NEG_INFINITY, larger);
     for chunk in chunks {
         for i in 0..LANES {
             lanes[i] = larger(lanes[i], chunk[i]);
@@ -110,7 +128,10 @@ pub(super) fn exponentials(values: &mut [f32], shift: f32) -> f32 {
 /// `log(sum(exp(x)))`; `values` become their softmax.
 #[must_use]
 pub fn log_sum_exp(values: &mut [f32]) -> f32 {
-    vectorized(#[inline(always)] || softmax(values))
+    vectorized(
+        #[inline(always)]
+        || softmax(values),
+    )
 }
 
 /// Softmax in place; returns the logarithm of the sum of exponentials.
@@ -173,8 +194,14 @@ mod tests {
         for length in [0, 1, 15, 16, 17, 100] {
             let values: Vec<f32> = (0..length).map(|i| i as f32).collect();
             let ones = vec![1.0; length];
-            assert_eq!(dot(&values, &ones), (length * length.saturating_sub(1) / 2) as f32);
-            assert_eq!(largest(&values), values.last().copied().unwrap_or(f32::NEG_INFINITY));
+            assert_eq!(
+                dot(&values, &ones),
+                (length * length.saturating_sub(1) / 2) as f32
+            );
+            assert_eq!(
+                largest(&values),
+                values.last().copied().unwrap_or(f32::NEG_INFINITY)
+            );
         }
     }
 

@@ -18,14 +18,19 @@ pub(super) fn update(
     let power = i32::try_from(steps).unwrap_or(i32::MAX);
     // the averages start at zero: what they lack by that
     let (bias1, bias2) = (1.0 - BETA1.powi(power), 1.0 - BETA2.powi(power));
-    vectorized(#[inline(always)] || {
-        let averages = first.iter_mut().zip(second.iter_mut());
-        for ((weight, gradient), (first, second)) in weights.iter_mut().zip(gradient).zip(averages) {
-            *first += (1.0 - BETA1) * (gradient - *first);
-            *second += (1.0 - BETA2) * (gradient * gradient - *second);
-            *weight -= rate * (*first / bias1) / ((*second / bias2).sqrt() + EPS);
-        }
-    });
+    vectorized(
+        #[inline(always)]
+        || {
+            let averages = first.iter_mut().zip(second.iter_mut());
+            for ((weight, gradient), (first, second)) in
+                weights.iter_mut().zip(gradient).zip(averages)
+            {
+                *first += (1.0 - BETA1) * (gradient - *first);
+                *second += (1.0 - BETA2) * (gradient * gradient - *second);
+                *weight -= rate * (*first / bias1) / ((*second / bias2).sqrt() + EPS);
+            }
+        },
+    );
 }
 
 #[cfg(test)]
@@ -36,9 +41,19 @@ mod tests {
     fn the_first_step_is_as_long_as_the_rate_whatever_the_gradient() {
         let mut weights = [1.0, 1.0, 1.0];
         let (mut first, mut second) = ([0.0; 3], [0.0; 3]);
-        update(&mut weights, &[1e-3, -100.0, 0.0], &mut first, &mut second, 0.1, 1);
+        update(
+            &mut weights,
+            &[1e-3, -100.0, 0.0],
+            &mut first,
+            &mut second,
+            0.1,
+            1,
+        );
         for (weight, expected) in weights.iter().zip([0.9, 1.1, 1.0]) {
-            assert!((weight - expected).abs() < 1e-4, "{weight} against {expected}");
+            assert!(
+                (weight - expected).abs() < 1e-4,
+                "{weight} against {expected}"
+            );
         }
     }
 }

@@ -67,10 +67,23 @@ impl Job<'_> {
     fn run(self, rates: Rates, steps: u64) {
         match self.slot.kind {
             Kind::Embedding | Kind::Norm => {
-                adamw::update(self.weights, self.gradient, self.first, self.second, rates.others, steps);
+                adamw::update(
+                    self.weights,
+                    self.gradient,
+                    self.first,
+                    self.second,
+                    rates.others,
+                    steps,
+                );
             }
             Kind::Inner | Kind::Output => {
-                muon::update(self.weights, self.gradient, self.first, self.slot.shape, rates.matrices);
+                muon::update(
+                    self.weights,
+                    self.gradient,
+                    self.first,
+                    self.slot.shape,
+                    rates.matrices,
+                );
             }
         }
     }
@@ -88,10 +101,18 @@ impl Optimizer {
     }
 
     /// Move all weights, on as many threads as told.
-    pub fn step(&mut self, layout: &Layout, weights: &mut [f32], gradient: &[f32], rates: Rates, threads: usize) {
+    pub fn step(
+        &mut self,
+        layout: &Layout,
+        weights: &mut [f32],
+        gradient: &[f32],
+        rates: Rates,
+        threads: usize,
+    ) {
         self.steps += 1;
         let steps = self.steps;
-        let (mut weights, mut first, mut second) = (weights, &mut self.first[..], &mut self.second[..]);
+        let (mut weights, mut first, mut second) =
+            (weights, &mut self.first[..], &mut self.second[..]);
         let mut jobs = Vec::new();
         for slot in layout.slots() {
             let mut job = Job {
@@ -106,10 +127,14 @@ impl Optimizer {
             (job.second, second) = second.split_at_mut(slot.range.len());
             jobs.push(job);
         }
-        let mut shares: Vec<(usize, Vec<Job<'_>>)> = (0..threads.max(1)).map(|_| (0, Vec::new())).collect();
+        let mut shares: Vec<(usize, Vec<Job<'_>>)> =
+            (0..threads.max(1)).map(|_| (0, Vec::new())).collect();
         jobs.sort_by_key(|job| std::cmp::Reverse(job.cost()));
         for job in jobs {
-            let least = shares.iter_mut().min_by_key(|(cost, _)| *cost).expect("there is a share");
+            let least = shares
+                .iter_mut()
+                .min_by_key(|(cost, _)| *cost)
+                .expect("there is a share");
             least.0 += job.cost();
             least.1.push(job);
         }

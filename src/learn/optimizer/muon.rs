@@ -10,25 +10,37 @@ const ITERATIONS: usize = 5;
 const QUINTIC: (f32, f32, f32) = (3.4445, -4.7750, 2.0315);
 
 /// Move a matrix of this shape.
-pub(super) fn update(weights: &mut [f32], gradient: &[f32], momentum: &mut [f32], shape: (usize, usize), rate: f32) {
+pub(super) fn update(
+    weights: &mut [f32],
+    gradient: &[f32],
+    momentum: &mut [f32],
+    shape: (usize, usize),
+    rate: f32,
+) {
     let mut direction = vec![0.0; weights.len()];
-    vectorized(#[inline(always)] || {
-        let average = momentum.iter_mut().zip(gradient);
-        for (direction, (momentum, gradient)) in direction.iter_mut().zip(average) {
-            *momentum += (1.0 - MOMENTUM) * (gradient - *momentum);
-            // Nesterov's: where the average is about to be
-            *direction = gradient + MOMENTUM * (*momentum - gradient);
-        }
-    });
+    vectorized(
+        #[inline(always)]
+        || {
+            let average = momentum.iter_mut().zip(gradient);
+            for (direction, (momentum, gradient)) in direction.iter_mut().zip(average) {
+                *momentum += (1.0 - MOMENTUM) * (gradient - *momentum);
+                // Nesterov's: where the average is about to be
+                *direction = gradient + MOMENTUM * (*momentum - gradient);
+            }
+        },
+    );
     orthogonalize(&mut direction, shape);
     let (rows, columns) = shape;
     let step = rate * (rows as f32 / columns as f32).max(1.0).sqrt();
     let keep = 1.0 - rate * DECAY;
-    vectorized(#[inline(always)] || {
-        for (weight, direction) in weights.iter_mut().zip(&direction) {
-            *weight = *weight * keep - step * direction;
-        }
-    });
+    vectorized(
+        #[inline(always)]
+        || {
+            for (weight, direction) in weights.iter_mut().zip(&direction) {
+                *weight = *weight * keep - step * direction;
+            }
+        },
+    );
 }
 
 /// Replace `x`, row-major of this shape, by a matrix of the same singular vectors with values near one.
@@ -48,16 +60,38 @@ fn orthogonalize(x: &mut [f32], (rows, columns): (usize, usize)) {
         } else {
             (view, view.transposed())
         };
-        matmul(ViewMut::new(&mut gram, small, small), Add::Replace, 1.0, left, right);
+        matmul(
+            ViewMut::new(&mut gram, small, small),
+            Add::Replace,
+            1.0,
+            left,
+            right,
+        );
         let square = View::new(&gram, small, small);
         power.copy_from_slice(&gram);
         scale(&mut power, b);
-        matmul(ViewMut::new(&mut power, small, small), Add::Accumulate, c, square, square);
+        matmul(
+            ViewMut::new(&mut power, small, small),
+            Add::Accumulate,
+            c,
+            square,
+            square,
+        );
         next.copy_from_slice(x);
         scale(&mut next, a);
         let power = View::new(&power, small, small);
-        let (left, right) = if rows > columns { (view, power) } else { (power, view) };
-        matmul(ViewMut::new(&mut next, rows, columns), Add::Accumulate, 1.0, left, right);
+        let (left, right) = if rows > columns {
+            (view, power)
+        } else {
+            (power, view)
+        };
+        matmul(
+            ViewMut::new(&mut next, rows, columns),
+            Add::Accumulate,
+            1.0,
+            left,
+            right,
+        );
         x.copy_from_slice(&next);
     }
 }
@@ -69,7 +103,9 @@ mod tests {
     #[test]
     fn a_direction_gets_singular_values_near_one_in_either_shape() {
         for (rows, columns) in [(6, 20), (20, 6)] {
-            let mut x: Vec<f32> = (0..120).map(|i| ((i * 31 + i * i) % 17) as f32 - 8.0).collect();
+            let mut x: Vec<f32> = (0..120)
+                .map(|i| ((i * 31 + i * i) % 17) as f32 - 8.0)
+                .collect();
             orthogonalize(&mut x, (rows, columns));
             let short = rows.min(columns);
             let at = |i: usize, j: usize| match rows < columns {
@@ -80,7 +116,10 @@ mod tests {
                 for k in 0..short {
                     let product: f32 = (0..20).map(|j| at(i, j) * at(k, j)).sum();
                     let wanted = if i == k { 0.5..1.6 } else { -0.4..0.4 };
-                    assert!(wanted.contains(&product), "{rows}x{columns} {i},{k}: {product}");
+                    assert!(
+                        wanted.contains(&product),
+                        "{rows}x{columns} {i},{k}: {product}"
+                    );
                 }
             }
         }

@@ -42,7 +42,9 @@ impl Batch {
 
     pub fn sequences(&self) -> Vec<Learned<'_>> {
         let learned = |e| {
-            let Example { tokens, loss_mask, .. }: &Example = e;
+            let Example {
+                tokens, loss_mask, ..
+            }: &Example = e;
             Learned {
                 tokens,
                 mask: loss_mask,
@@ -67,16 +69,23 @@ pub(super) fn batch(
             message: message.to_owned(),
         };
         if example.tokens.len() != example.loss_mask.len() || example.tokens.is_empty() {
-            return Err(refuse("tokens and loss mask must be of one length, and not empty"));
+            return Err(refuse(
+                "tokens and loss mask must be of one length, and not empty",
+            ));
         }
         if !network.fits(&example.tokens) {
-            return Err(refuse("longer than the context, or tokens outside the vocabulary"));
+            return Err(refuse(
+                "longer than the context, or tokens outside the vocabulary",
+            ));
         }
         tokens += example.tokens.len();
         batch.push(example);
         next += 1;
     }
-    Ok(Batch { examples: batch, next })
+    Ok(Batch {
+        examples: batch,
+        next,
+    })
 }
 
 /// Send batch after batch from example `next` on, until nobody takes them or one is no good.

@@ -91,7 +91,8 @@ impl Journal {
     }
 
     fn write(&mut self, entry: &Entry) -> Result<(), Error> {
-        let mut text = serde_json::to_string(entry).map_err(|e| checkpoint::Error::content(&self.path, e))?;
+        let mut text =
+            serde_json::to_string(entry).map_err(|e| checkpoint::Error::content(&self.path, e))?;
         text.push('\n');
         let written = self.file.write_all(text.as_bytes());
         written.map_err(|e| checkpoint::Error::io(&self.path, e).into())
@@ -111,13 +112,18 @@ impl Journal {
     /// Mean loss and accuracy over the last `count` steps.
     pub fn recent(&self, count: usize) -> (f64, f64) {
         let recent = &self.lines[self.lines.len().saturating_sub(count)..];
-        let mean = |of: fn(&Line) -> f64| recent.iter().map(of).sum::<f64>() / recent.len().max(1) as f64;
+        let mean =
+            |of: fn(&Line) -> f64| recent.iter().map(of).sum::<f64>() / recent.len().max(1) as f64;
         (mean(|l| l.loss), mean(|l| l.accuracy))
     }
 
     /// Loss over tokens as a picture.
     pub fn chart(&self) -> String {
-        let points = self.lines.iter().map(|l| (l.tokens as f64 / 1e6, l.loss)).collect();
+        let points = self
+            .lines
+            .iter()
+            .map(|l| (l.tokens as f64 / 1e6, l.loss))
+            .collect();
         Chart {
             title: "Stage 1",
             x: "tokens, millions",

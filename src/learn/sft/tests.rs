@@ -28,7 +28,9 @@ impl Examples for Two {
     fn example(&self, index: u64) -> Example {
         let odd = (index % 2) as u32;
         Example {
-            tokens: (0..20).map(|i| (i * i * (3 + odd) + i / 3 + odd) % VOCAB).collect(),
+            tokens: (0..20)
+                .map(|i| (i * i * (3 + odd) + i / 3 + odd) % VOCAB)
+                .collect(),
             loss_mask: (0..20).map(|i| i >= 1).collect(),
             role: Role::Organizer,
         }
@@ -65,7 +67,9 @@ fn scratch() -> tempfile::TempDir {
 
 fn lines(folder: &Path) -> Vec<(u64, f64, f64)> {
     let log = fs::read_to_string(folder.join("log.jsonl")).expect("the log reads");
-    let lines = log.lines().filter_map(|l| serde_json::from_str::<Line>(l).ok());
+    let lines = log
+        .lines()
+        .filter_map(|l| serde_json::from_str::<Line>(l).ok());
     lines.map(|l| (l.step, l.loss, l.gradient)).collect()
 }
 
@@ -86,13 +90,20 @@ fn a_hundred_steps_from_scratch_learn_a_rule_that_holds_for_unseen_examples() {
     let spec = spec(folder.path(), 100);
     let report = train(&spec, &Rule, &mut ()).expect("it trains");
     let first = lines(folder.path())[0].1;
-    assert!((first - f64::from(VOCAB).ln()).abs() < 0.7, "first loss {first}");
+    assert!(
+        (first - f64::from(VOCAB).ln()).abs() < 0.7,
+        "first loss {first}"
+    );
     assert_eq!((report.end, report.steps), (End::Finished, 100));
     let network = Network::new(spec.config.clone()).expect("a network");
     let weights = checkpoint::read_weights(&report.model, &network).expect("the model reads");
     let tally = evaluate(&network, &weights, &Rule, 1_000_000..1_000_020).expect("examples fit");
     assert!(tally.mean() < 0.2 && tally.accuracy() > 0.99, "{tally:?}");
-    assert!(fs::read_to_string(folder.path().join("loss.svg")).expect("a curve").contains("<polyline"));
+    assert!(
+        fs::read_to_string(folder.path().join("loss.svg"))
+            .expect("a curve")
+            .contains("<polyline")
+    );
 }
 
 /// Stops after a step, or fails where weights were just saved and the state was not.
@@ -148,7 +159,8 @@ fn training_cut_short_twice_ends_in_the_same_bits_as_training_at_once() {
     assert_eq!((report.end, report.steps), (End::Finished, 14));
     assert_eq!(lines(whole.path()), lines(parts.path()));
     for file in ["state.safetensors", "model/model.safetensors"] {
-        let read = |folder: &tempfile::TempDir| fs::read(folder.path().join(file)).expect("it reads");
+        let read =
+            |folder: &tempfile::TempDir| fs::read(folder.path().join(file)).expect("it reads");
         assert!(read(&whole) == read(&parts), "{file} differs");
     }
 }
@@ -174,8 +186,13 @@ fn a_folder_goes_on_only_with_its_own_settings_and_one_process() {
     let mut other = spec(folder.path(), 4);
     other.settings.seed = 2;
     other.settings.clip = 3.0;
-    let error = train(&other, &Rule, &mut ()).expect_err("other settings").to_string();
-    assert!(error.contains("training.seed was 1, is 2") && error.contains("training.clip"), "{error}");
+    let error = train(&other, &Rule, &mut ())
+        .expect_err("other settings")
+        .to_string();
+    assert!(
+        error.contains("training.seed was 1, is 2") && error.contains("training.clip"),
+        "{error}"
+    );
     let lock = fs::File::create(folder.path().join("lock")).expect("the lock opens");
     lock.try_lock().expect("the lock is free");
     let error = train(&spec(folder.path(), 4), &Rule, &mut ()).expect_err("it is locked");
@@ -198,7 +215,11 @@ struct Bad(Example);
 
 impl Examples for Bad {
     fn example(&self, index: u64) -> Example {
-        if index == 30 { self.0.clone() } else { Rule.example(index) }
+        if index == 30 {
+            self.0.clone()
+        } else {
+            Rule.example(index)
+        }
     }
 }
 
@@ -218,8 +239,13 @@ fn examples_that_do_not_fit_are_named_and_cost_no_more_than_an_interval() {
             loss_mask,
             role: good.role,
         });
-        let error = train(&spec(folder.path(), 50), &bad, &mut ()).expect_err("it is bad").to_string();
-        assert!(error.contains("example 30") && error.contains(message), "{error}");
+        let error = train(&spec(folder.path(), 50), &bad, &mut ())
+            .expect_err("it is bad")
+            .to_string();
+        assert!(
+            error.contains("example 30") && error.contains(message),
+            "{error}"
+        );
     }
 }
 
@@ -229,7 +255,9 @@ fn senseless_settings_and_runaway_numbers_end_in_a_message() {
     let change = |change: fn(&mut Spec)| {
         let mut spec = spec(folder.path(), 5);
         change(&mut spec);
-        train(&spec, &Rule, &mut ()).expect_err("it makes no sense").to_string()
+        train(&spec, &Rule, &mut ())
+            .expect_err("it makes no sense")
+            .to_string()
     };
     assert!(change(|s| s.interval = 0).contains("interval is 0"));
     assert!(change(|s| s.settings.clip = f64::NAN).contains("clip"));

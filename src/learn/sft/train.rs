@@ -72,7 +72,11 @@ struct Training<'a> {
 ///
 /// # Errors
 /// When settings, folder or examples are unfit, or numbers run away. What was on disk stays usable.
-pub fn train(spec: &Spec, examples: &dyn Examples, observer: &mut dyn Observer) -> Result<Report, Error> {
+pub fn train(
+    spec: &Spec,
+    examples: &dyn Examples,
+    observer: &mut dyn Observer,
+) -> Result<Report, Error> {
     check(spec)?;
     let places = Places::new(&spec.folder);
     let _lock = places.lock()?;
@@ -115,7 +119,9 @@ fn check(spec: &Spec) -> Result<(), Error> {
     ];
     for (name, value) in positive {
         if !(value.is_finite() && value > 0.0) {
-            return Err(Error::Settings(format!("{name} is {value}, expected more than 0")));
+            return Err(Error::Settings(format!(
+                "{name} is {value}, expected more than 0"
+            )));
         }
     }
     Ok(())
@@ -164,8 +170,14 @@ fn differ(path: &str, was: &Value, is: &Value, found: &mut Vec<String>) {
             names.sort();
             names.dedup();
             for name in names {
-                let of = |map: &serde_json::Map<String, Value>| map.get(name).cloned().unwrap_or(Value::Null);
-                let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+                let of = |map: &serde_json::Map<String, Value>| {
+                    map.get(name).cloned().unwrap_or(Value::Null)
+                };
+                let path = if path.is_empty() {
+                    name.clone()
+                } else {
+                    format!("{path}.{name}")
+                };
                 differ(&path, &of(was), &of(is), found);
             }
         }
@@ -195,7 +207,9 @@ impl Training<'_> {
         let steps = self.spec.settings.schedule.steps;
         while self.state.optimizer.steps < steps {
             let started = Instant::now();
-            let batch = batches.next().expect("the producer ends only after an error or after us")?;
+            let batch = batches
+                .next()
+                .expect("the producer ends only after an error or after us")?;
             let line = self.step(&batch, started)?;
             observer.stepped(&line);
             self.journal.step(line)?;
@@ -235,7 +249,13 @@ impl Training<'_> {
         }
         let rates = settings.rates.scaled(rate);
         let (optimizer, layout) = (&mut state.optimizer, self.network.layout());
-        optimizer.step(layout, &mut state.weights, gradient, rates, settings.replicas);
+        optimizer.step(
+            layout,
+            &mut state.weights,
+            gradient,
+            rates,
+            settings.replicas,
+        );
         state.next_example = batch.next;
         state.tokens += batch.tokens() as u64;
         let elapsed = started.elapsed();
@@ -243,7 +263,8 @@ impl Training<'_> {
         self.learned += batch.tokens();
         let speed = batch.tokens() as f64 / elapsed.as_secs_f64().max(1e-9);
         self.bar.set_position(state.optimizer.steps);
-        self.bar.set_message(format!("loss {:.4} · {:.0} tokens/s", tally.mean(), speed));
+        self.bar
+            .set_message(format!("loss {:.4} · {:.0} tokens/s", tally.mean(), speed));
         Ok(Line {
             step: state.optimizer.steps,
             loss: tally.mean(),
@@ -259,7 +280,13 @@ impl Training<'_> {
     fn save(&mut self, observer: &mut dyn Observer) -> Result<(), Error> {
         let (spec, step) = (self.spec, self.state.optimizer.steps);
         let weights = &self.state.weights;
-        save(&self.places.model, self.network, weights, &spec.tokenizer, spec.precision)?;
+        save(
+            &self.places.model,
+            self.network,
+            weights,
+            &spec.tokenizer,
+            spec.precision,
+        )?;
         let moment = Moment {
             step,
             network: self.network,
@@ -307,7 +334,10 @@ pub fn evaluate(
             let mut packed = crate::learn::network::Packed::default();
             packed.push(&example.tokens, &example.loss_mask);
             let logits = network.logits(weights, &packed, &mut workspace);
-            for (row, target) in logits.chunks_exact_mut(network.config().vocab).zip(packed.targets()) {
+            for (row, target) in logits
+                .chunks_exact_mut(network.config().vocab)
+                .zip(packed.targets())
+            {
                 cross_entropy(row, *target, 0.0, &mut tally);
             }
         }
