@@ -1,9 +1,9 @@
 //! Tokens per second of a gradient of the small model, by number of replicas:
 //! `cargo bench --bench training`.
 
-
 // the macros below make public items
 #![allow(missing_docs)]
+
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use orgtop::engine::local::config::Config;
 use orgtop::learn::network::{Learned, Network, Replicas, initial};

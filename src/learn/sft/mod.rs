@@ -7,7 +7,8 @@
 //! * `model/`: the weights so far, as the engine opens them,
 //! * `state.safetensors`: where to go on,
 //! * `log.jsonl`: one line a step, and what evaluations said,
-//! * `loss.svg`: the curve.
+//! * `loss.svg`: the curve,
+//! * `lock`: held while a process trains there.
 //!
 //! What an example is about, it does not know; how good the model is at its task, an [`Observer`] tells.
 
