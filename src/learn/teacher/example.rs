@@ -147,7 +147,12 @@ impl Writer {
     }
 
     /// Thinks a region through in place; what it found.
-    pub(super) fn explore(&mut self, problem: &Problem, region: Region, limit: usize) -> Vec<Labelled> {
+    pub(super) fn explore(
+        &mut self,
+        problem: &Problem,
+        region: Region,
+        limit: usize,
+    ) -> Vec<Labelled> {
         self.own(&[words::letter(region.index())]);
         self.own(&region.query(problem));
         let Search { words, hits, .. } = search(problem, region, limit.min(MAX_HITS));
@@ -187,4 +192,3 @@ impl Writer {
         }
     }
 }
-
