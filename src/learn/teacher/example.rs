@@ -3,9 +3,11 @@
 use super::organizer::Opened;
 use super::region::{Expression, MAX_HITS, Problem, Region, Search, search};
 use crate::learn::words;
+use serde::{Deserialize, Serialize};
 
 /// Who writes a thread.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Role {
     /// Forks, joins, answers.
     Organizer,
