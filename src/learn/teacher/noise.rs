@@ -3,7 +3,8 @@
 //! A small share of it in the data keeps a model on its feet when a person types something else.
 
 use super::example::{Labelled, Returned};
-use super::region::{Expression, MAX_HITS, Problem, Region, search};
+use super::expression::Expression;
+use super::region::{MAX_HITS, Problem, Region, search};
 use crate::learn::words::{self, Vocabulary};
 use crate::task::rng::Rng;
 

@@ -5,7 +5,8 @@
 //! how results are taken in, in which order regions are given out, whether the organizer searches one itself
 //! meanwhile, and whether a person steps in.
 
-use super::example::{Example, Labelled, Query, Returned, Role, Writer, number};
+use super::example::{Example, Labelled, Query, Returned, Role, Writer};
+use super::expression::word;
 use super::region::{REGIONS, Region};
 use crate::learn::words;
 use crate::task::rng::Rng;
@@ -82,7 +83,7 @@ pub fn organizer(
 ) -> Example {
     let begin = [
         words::ORGANIZER,
-        number(topology.workers as u32),
+        word(topology.workers as u32),
         words::QUERY,
     ];
     let mut desk = Desk {
@@ -103,7 +104,7 @@ pub fn organizer(
 /// An organizer's thread on a query that it cannot make sense of.
 #[must_use]
 pub fn organizer_at_a_loss(text: &[u32], workers: usize) -> Example {
-    let begin = [words::ORGANIZER, number(workers as u32), words::QUERY];
+    let begin = [words::ORGANIZER, word(workers as u32), words::QUERY];
     let mut writer = Writer::prompt(&begin, text);
     writer.answer(&[], Opened::ByModel);
     writer.example(Role::Organizer)

@@ -15,6 +15,7 @@
 //!  A1 ( 12 - 9 ) * 4 + 6         a hit, as label and expression
 //! ```
 
+use super::expression::{Expression, word};
 use crate::learn::words;
 
 /// How many regions a problem has.
@@ -72,11 +73,6 @@ impl Region {
     }
 }
 
-/// Word of a number that is known to be small.
-fn word(n: u32) -> u32 {
-    words::number(n.min(MAX_VALUE)).unwrap_or(words::NONE)
-}
-
 /// What a step does with a value on the left and another number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Op {
@@ -116,87 +112,12 @@ impl Op {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Rank {
-    Sum,
-    Product,
-    Leaf,
-}
-
-/// An expression in words: at most four numbers, three signs and two pairs of parentheses.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Expression {
-    words: [u32; Self::LONGEST],
-    len: u8,
-    rank: Rank,
-}
-
-impl Expression {
-    const LONGEST: usize = 11;
-
-    /// A number.
-    #[must_use]
-    pub fn leaf(n: u32) -> Self {
-        let mut words = [0; Self::LONGEST];
-        words[0] = word(n);
-        Self {
-            words,
-            len: 1,
-            rank: Rank::Leaf,
-        }
-    }
-
-    /// Its words.
-    #[must_use]
-    pub fn words(&self) -> &[u32] {
-        &self.words[..usize::from(self.len)]
-    }
-
-    /// `left sign right`, with parentheses only where leaving them out would change the value.
-    #[must_use]
-    pub fn joined(left: &Self, sign: u32, right: &Self) -> Self {
-        let rank = if sign == words::PLUS || sign == words::MINUS {
-            Rank::Sum
-        } else {
-            Rank::Product
-        };
-        let swaps = sign == words::PLUS || sign == words::TIMES;
-        let mut out = Self {
-            words: [0; Self::LONGEST],
-            len: 0,
-            rank,
-        };
-        out.push_part(left, left.rank < rank);
-        out.push(sign);
-        out.push_part(right, right.rank < rank || (right.rank == rank && !swaps));
-        out
-    }
-
-    fn push_part(&mut self, part: &Self, wrapped: bool) {
-        if wrapped {
-            self.push(words::OPEN);
-        }
-        for word in part.words() {
-            self.push(*word);
-        }
-        if wrapped {
-            self.push(words::CLOSE);
-        }
-    }
-
-    fn push(&mut self, word: u32) {
-        if let Some(place) = self.words.get_mut(usize::from(self.len)) {
-            *place = word;
-            self.len += 1;
-        }
-    }
-
-    fn step(op: Op, value: &Self, other: &Self) -> Self {
-        match op {
-            Op::From => Self::joined(other, words::MINUS, value),
-            Op::Into => Self::joined(other, words::OVER, value),
-            _ => Self::joined(value, op.word(), other),
-        }
+/// The expression that a step makes.
+fn step(op: Op, value: &Expression, other: &Expression) -> Expression {
+    match op {
+        Op::From => Expression::joined(other, words::MINUS, value),
+        Op::Into => Expression::joined(other, words::OVER, value),
+        _ => Expression::joined(value, op.word(), other),
     }
 }
 
@@ -329,7 +250,7 @@ fn search_into(problem: &Problem, region: Region, limit: usize, found: &mut Sear
         found.hits.len() >= limit
     };
     for (opening, x) in results(a, b).iter() {
-        let start = Expression::step(opening, &la, &lb);
+        let start = step(opening, &la, &lb);
         let kind = opening.kind();
         found.words.extend([words::EQUALS, opening.word(), word(x)]);
         for (i, (q, lq, last, ll)) in [(c, &lc, d, &ld), (d, &ld, c, &lc)].into_iter().enumerate() {
@@ -347,12 +268,7 @@ fn search_into(problem: &Problem, region: Region, limit: usize, found: &mut Sear
                             || (kind == Kind::Sum
                                 && (second, third) == (Op::Over, Op::Times)
                                 && x * last > MAX_VALUE);
-                    if owned
-                        && hit(
-                            found,
-                            Expression::step(third, &Expression::step(second, &start, lq), ll),
-                        )
-                    {
+                    if owned && hit(found, step(third, &step(second, &start, lq), ll)) {
                         return;
                     }
                 }
@@ -383,12 +299,7 @@ fn search_into(problem: &Problem, region: Region, limit: usize, found: &mut Sear
                         (Op::Over, _, Op::Times | Op::Over) => false,
                         _ => pair_is_owned(kind, other, join),
                     };
-                    if owned
-                        && hit(
-                            found,
-                            Expression::step(join, &Expression::step(other, &lc, &ld), &start),
-                        )
-                    {
+                    if owned && hit(found, step(join, &step(other, &lc, &ld), &start)) {
                         return;
                     }
                 }
