@@ -50,13 +50,23 @@ impl Spec {
     /// The organization's dataset.
     #[must_use]
     pub fn organization(split: Split) -> Self {
-        Self { threads: Threads::Organization, split, organizers: 0.2, invented: 0.5, hits: 0.3, noise: 0.08 }
+        Self {
+            threads: Threads::Organization,
+            split,
+            organizers: 0.2,
+            invented: 0.5,
+            hits: 0.3,
+            noise: 0.08,
+        }
     }
 
     /// The baselines' dataset: the same habits of search.
     #[must_use]
     pub fn alone(split: Split) -> Self {
-        Self { threads: Threads::Alone, ..Self::organization(split) }
+        Self {
+            threads: Threads::Alone,
+            ..Self::organization(split)
+        }
     }
 }
 
@@ -84,22 +94,38 @@ struct Problems {
 
 impl Problems {
     fn of(split: Split) -> Self {
-        let mut out = Self { rich: Vec::new(), poor: Vec::new(), hits: Vec::new() };
+        let mut out = Self {
+            rich: Vec::new(),
+            poor: Vec::new(),
+            hits: Vec::new(),
+        };
         for numbers in small_sets(split) {
             for target in TARGETS {
                 let problem = Problem { numbers, target };
                 let found = Region::ALL.map(|region| search(&problem, region, MAX_HITS).hits.len());
-                let list = if found.iter().sum::<usize>() >= MAX_HITS { &mut out.rich } else { &mut out.poor };
+                let list = if found.iter().sum::<usize>() >= MAX_HITS {
+                    &mut out.rich
+                } else {
+                    &mut out.poor
+                };
                 list.push(problem);
-                let with_hit = Region::ALL.into_iter().zip(found).filter(|(_, found)| *found > 0);
-                out.hits.extend(with_hit.map(|(region, _)| (problem, region)));
+                let with_hit = Region::ALL
+                    .into_iter()
+                    .zip(found)
+                    .filter(|(_, found)| *found > 0);
+                out.hits
+                    .extend(with_hit.map(|(region, _)| (problem, region)));
             }
         }
         out
     }
 
     fn draw(&self, rich: f64, rng: &mut Rng) -> Problem {
-        let list = if rng.chance(rich) { &self.rich } else { &self.poor };
+        let list = if rng.chance(rich) {
+            &self.rich
+        } else {
+            &self.poor
+        };
         list[rng.below(list.len())]
     }
 }
@@ -123,7 +149,11 @@ impl Audit {
     /// Share of the threads drawn that the protocol accepts.
     #[must_use]
     pub fn kept(&self) -> f64 {
-        if self.drawn == 0 { 1.0 } else { self.examples.iter().sum::<u64>() as f64 / self.drawn as f64 }
+        if self.drawn == 0 {
+            1.0
+        } else {
+            self.examples.iter().sum::<u64>() as f64 / self.drawn as f64
+        }
     }
 }
 
@@ -131,7 +161,12 @@ impl Dataset {
     /// The stream of a seed, at its beginning.
     #[must_use]
     pub fn new(spec: Spec, seed: u64) -> Self {
-        Self { spec, seed, position: 0, problems: Arc::new(Problems::of(spec.split)) }
+        Self {
+            spec,
+            seed,
+            position: 0,
+            problems: Arc::new(Problems::of(spec.split)),
+        }
     }
 
     /// Index of the example that comes next.
@@ -177,7 +212,10 @@ impl Dataset {
         }
         // plain threads are sound by construction
         let (problem, region) = self.problems.hits[rng.below(self.problems.hits.len())];
-        (trace::worker(&problem, region, &sub_query(&problem, region)), MOST_DRAWN)
+        (
+            trace::worker(&problem, region, &sub_query(&problem, region)),
+            MOST_DRAWN,
+        )
     }
 
     /// A thread and the number of workers it may use.
@@ -202,7 +240,11 @@ impl Dataset {
 
     fn draw_alone(&self, rng: &mut Rng) -> Example {
         let query = self.query(0.7, rng);
-        let closing = if rng.chance(0.5) { Closing::Answer } else { Closing::Return };
+        let closing = if rng.chance(0.5) {
+            Closing::Answer
+        } else {
+            Closing::Return
+        };
         trace::alone(&query, &order(rng), closing)
     }
 
@@ -210,7 +252,10 @@ impl Dataset {
         let (problem, region) = if rng.chance(self.spec.hits) {
             self.problems.hits[rng.below(self.problems.hits.len())]
         } else {
-            (self.problems.draw(0.3, rng), Region::ALL[rng.below(REGIONS)])
+            (
+                self.problems.draw(0.3, rng),
+                Region::ALL[rng.below(REGIONS)],
+            )
         };
         let text = sub_query(&problem, region);
         if !rng.chance(self.spec.noise) {
@@ -230,10 +275,17 @@ impl Dataset {
             return (organizer_at_a_loss(&noise::odd_text(rng), workers), workers);
         }
         let query = self.query(0.75, rng);
-        let topology = Topology::sample(rng);
+        let mut topology = Topology::sample(rng);
+        if rng.chance(self.spec.noise) {
+            topology.steering = 0.2;
+        }
         let invented = rng.chance(self.spec.invented);
         let loses = rng.chance(0.15);
-        let odd = if rng.chance(self.spec.noise) { 0.3 } else { 0.0 };
+        let odd = if rng.chance(self.spec.noise) {
+            0.3
+        } else {
+            0.0
+        };
         let problem = query.problem;
         let example = organizer(&query, &topology, rng, |region, rng| {
             let Some(known) = region.filter(|_| !rng.chance(odd)) else {
@@ -304,32 +356,78 @@ mod tests {
             let started = std::time::Instant::now();
             let audit = Dataset::new(spec, 1).audit(0..4000);
             let rate = audit.tokens.iter().sum::<u64>() as f64 / started.elapsed().as_secs_f64();
-            println!("{:?}: kept {:.4}, {rate:.0} tokens/s, {audit:?}", spec.threads, audit.kept());
+            println!(
+                "{:?}: kept {:.4}, {rate:.0} tokens/s, {audit:?}",
+                spec.threads,
+                audit.kept()
+            );
             assert!(audit.kept() > 0.99, "{audit:?}");
             assert!(audit.longest < 1400, "{audit:?}");
         }
     }
 
     #[test]
+    fn more_than_half_of_the_workers_find_something() {
+        let data = Dataset::new(
+            Spec {
+                noise: 0.0,
+                ..Spec::organization(Split::Train)
+            },
+            1,
+        );
+        let workers: Vec<Example> = data.take(4000).filter(|e| e.role == Role::Worker).collect();
+        let none = |e: &&Example| e.tokens.contains(&words::BARE_NONE);
+        let share = 1.0 - workers.iter().filter(none).count() as f64 / workers.len() as f64;
+        assert!((0.5..0.6).contains(&share), "{share}");
+    }
+
+    #[test]
     fn the_mix_is_as_asked() {
         let audit = Dataset::new(Spec::organization(Split::Dev), 2).audit(0..3000);
-        assert!((500..700).contains(&audit.examples[Role::Organizer as usize]), "{audit:?}");
+        assert!(
+            (500..700).contains(&audit.examples[Role::Organizer as usize]),
+            "{audit:?}"
+        );
         assert_eq!(audit.examples[Role::Sequential as usize], 0);
         let audit = Dataset::new(Spec::alone(Split::Dev), 2).audit(0..1000);
-        assert!((400..600).contains(&audit.examples[Role::Sequential as usize]), "{audit:?}");
+        assert!(
+            (400..600).contains(&audit.examples[Role::Sequential as usize]),
+            "{audit:?}"
+        );
     }
 
     #[test]
     fn what_is_learnt_is_what_the_thread_writes() {
-        for example in Dataset::new(Spec { noise: 0.0, ..Spec::organization(Split::Dev) }, 3).take(300) {
+        for example in Dataset::new(
+            Spec {
+                noise: 0.0,
+                ..Spec::organization(Split::Dev)
+            },
+            3,
+        )
+        .take(300)
+        {
             let text = |own: bool| -> String {
-                let tokens: Vec<u32> =
-                    example.tokens.iter().zip(&example.loss_mask).filter(|(_, m)| **m == own).map(|(t, _)| *t).collect();
+                let tokens: Vec<u32> = example
+                    .tokens
+                    .iter()
+                    .zip(&example.loss_mask)
+                    .filter(|(_, m)| **m == own)
+                    .map(|(t, _)| *t)
+                    .collect();
                 Vocabulary::get().decode(&tokens)
             };
             let (own, given) = (text(true), text(false));
-            assert_eq!(own.matches("<JOIN-").count(), given.matches("</JOIN-").count());
-            assert!(!own.contains("</JOIN-") && !given.contains("<JOIN-"), "{own}");
+            assert_eq!(
+                own.matches("<JOIN-").count(),
+                given.matches("</JOIN-").count(),
+                "{}",
+                Vocabulary::get().show(&example.tokens)
+            );
+            assert!(
+                !own.contains("</JOIN-") && !given.contains("<JOIN-"),
+                "{own}"
+            );
             assert!(own.contains("</ANSWER>") || own.contains("</RETURN>"));
             assert_eq!(example.loss_mask.len(), example.tokens.len());
             assert_eq!(example.tokens.last(), Some(&words::END));
@@ -338,29 +436,67 @@ mod tests {
 
     #[test]
     fn true_answers_are_right_and_distinct() {
-        let spec = Spec { noise: 0.0, invented: 0.0, organizers: 1.0, ..Spec::organization(Split::Dev) };
+        let spec = Spec {
+            noise: 0.0,
+            invented: 0.0,
+            organizers: 1.0,
+            ..Spec::organization(Split::Dev)
+        };
         let (mut wrong, mut answers) = (0, 0);
         for example in Dataset::new(spec, 4).take(400) {
             let text = Vocabulary::get().decode(&example.tokens);
-            let (query, answer) = (text.split("countdown").nth(1), text.split("<ANSWER>").nth(1));
-            let (Some(query), Some(answer)) = (query, answer) else { panic!("{text}") };
-            let query: String = query.chars().take_while(|c| " 0123456789=".contains(*c)).collect();
-            let Ok(task) = Countdown::parse(&format!("{query} find 1")) else { continue };
+            let (query, answer) = (
+                text.split("countdown").nth(1),
+                text.split("<ANSWER>").nth(1),
+            );
+            let (Some(query), Some(answer)) = (query, answer) else {
+                panic!("{text}")
+            };
+            let query: String = query
+                .chars()
+                .take_while(|c| " 0123456789=".contains(*c))
+                .collect();
+            let Ok(task) = Countdown::parse(&format!("{query} find 1")) else {
+                continue;
+            };
             let found = task.check(answer).found;
             answers += found.len();
             wrong += found.iter().filter(|f| !f.distinct).count();
         }
-        assert!(answers > 1000 && wrong * 200 < answers, "{wrong} of {answers}");
+        assert!(
+            answers > 1000 && wrong * 200 < answers,
+            "{wrong} of {answers}"
+        );
     }
 
     #[test]
     fn every_text_survives_as_tokens() {
-        for example in Dataset::new(Spec { noise: 1.0, ..Spec::organization(Split::Dev) }, 5).take(2000) {
-            let begin = example.tokens.iter().position(|t| *t == words::THINK).expect("a prompt") + 1;
+        for example in Dataset::new(
+            Spec {
+                noise: 1.0,
+                ..Spec::organization(Split::Dev)
+            },
+            5,
+        )
+        .take(2000)
+        {
+            let begin = example
+                .tokens
+                .iter()
+                .position(|t| *t == words::THINK)
+                .expect("a prompt")
+                + 1;
             let vocabulary = Vocabulary::get();
             let text = vocabulary.decode(&example.tokens[begin..]);
-            let again: Vec<u32> = vocabulary.encode(&text).into_iter().chain([words::END]).collect();
-            assert_eq!(vocabulary.show(&again), vocabulary.show(&example.tokens[begin..]));
+            let again: Vec<u32> = vocabulary
+                .encode(&text)
+                .into_iter()
+                .chain([words::END])
+                .collect();
+            assert_eq!(
+                vocabulary.show(&again),
+                vocabulary.show(&example.tokens[begin..])
+            );
             assert!(example.tokens.iter().all(|t| (*t as usize) < words::SIZE));
         }
     }

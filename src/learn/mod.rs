@@ -14,6 +14,7 @@
 pub mod checkpoint;
 pub mod curves;
 pub mod dataset;
+pub mod dataset_file;
 pub mod network;
 pub mod ops;
 pub mod optimizer;

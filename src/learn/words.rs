@@ -1,9 +1,10 @@
 //! The words of the tiny model: its vocabulary, and the folder files that make any reader split text alike.
 //!
-//! One token per integer 0..=99, per operator, label and tag, and one per byte, so that whatever a person
-//! types can be encoded. Words carry the space in front of them, so that tokens put side by side give the
-//! exact text; the few words that may stand right behind a tag also exist without it (a single letter
-//! without its space is its byte). Ids never change: checkpoints depend on them.
+//! One token per integer 0..=132 (up to the largest product of two numbers of the small preset), per operator,
+//! label and tag, and one per byte, so that whatever a person types can be encoded. Words carry the space in
+//! front of them, so that tokens put side by side give the exact text; the few words that may stand right
+//! behind a tag also exist without it (a single letter without its space is its byte). Ids never change:
+//! checkpoints depend on them.
 
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -25,11 +26,11 @@ pub const QUERY: u32 = 5;
 pub const THINK: u32 = 6;
 
 /// Number of tokens, a multiple of 16 for the sake of matrix products.
-pub const SIZE: usize = 480;
+pub const SIZE: usize = 512;
 /// Highest sub-query index with tags of its own; higher ones are spelled in bytes.
 pub const MAX_TAG: u16 = 8;
 /// Largest integer that is one token.
-pub const MAX_NUMBER: u32 = 99;
+pub const MAX_NUMBER: u32 = 132;
 
 const BYTES: u32 = CONTROL_FORMS.len() as u32;
 const TAGS: u32 = BYTES + 256;
@@ -403,8 +404,14 @@ mod tests {
         ] {
             assert_eq!(shown(token), form);
         }
-        assert_eq!([fork_open(1), join_close(MAX_TAG)].map(|t| t.map(shown)), [Some("<FORK-1>".into()), Some("</JOIN-8>".into())]);
-        assert_eq!([fork_open(0), join(MAX_TAG + 1), number(100)], [None; 3]);
+        assert_eq!(
+            [fork_open(1), join_close(MAX_TAG)].map(|t| t.map(shown)),
+            [Some("<FORK-1>".into()), Some("</JOIN-8>".into())]
+        );
+        assert_eq!(
+            [fork_open(0), join(MAX_TAG + 1), number(MAX_NUMBER + 1)],
+            [None; 3]
+        );
         for n in 0..=MAX_NUMBER {
             let token = number(n).expect("a word");
             assert_eq!((shown(token), as_number(token)), (format!(" {n}"), Some(n)));
@@ -419,7 +426,7 @@ mod tests {
         assert_eq!(count("<FORK-1>A 12 9</FORK-1>"), 5);
         assert_eq!(count("<FORK-9>"), 8);
         assert_eq!(count("none"), 1);
-        assert_eq!(count("100"), 3);
+        assert_eq!(count(" 133"), 4);
         assert_eq!(count("é"), 2);
         assert_eq!(count("a  b"), 1 + 1 + 2);
         assert_eq!(count("<|think|>"), 9);
@@ -429,7 +436,10 @@ mod tests {
     #[test]
     fn no_two_tokens_have_the_same_bytes() {
         let vocabulary = Vocabulary::get();
-        let forms: Vec<&[u8]> = (0..SIZE as u32).map(|t| vocabulary.bytes(t)).filter(|b| !b.is_empty()).collect();
+        let forms: Vec<&[u8]> = (0..SIZE as u32)
+            .map(|t| vocabulary.bytes(t))
+            .filter(|b| !b.is_empty())
+            .collect();
         let distinct: std::collections::HashSet<&&[u8]> = forms.iter().collect();
         assert_eq!(forms.len(), distinct.len());
         assert_eq!(forms.len() + CONTROL_FORMS.len(), (BARE + 2) as usize);

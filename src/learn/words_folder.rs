@@ -30,7 +30,10 @@ pub fn folder_files(threads: Threads) -> [(&'static str, String); 4] {
     });
     let generation_config = json!({"eos_token_id": END, "pad_token_id": PAD});
     [
-        ("tokenizer.json", Vocabulary::get().tokenizer_json().to_string()),
+        (
+            "tokenizer.json",
+            Vocabulary::get().tokenizer_json().to_string(),
+        ),
         ("tokenizer_config.json", tokenizer_config.to_string()),
         ("generation_config.json", generation_config.to_string()),
         ("chat_template.jinja", chat_template(threads)),
@@ -97,15 +100,36 @@ mod tests {
             let text = &files.iter().find(|f| f.0 == name).expect("a file").1;
             serde_json::from_str(text).expect("JSON")
         };
-        from_json(json("tokenizer.json"), &[json("generation_config.json"), json("tokenizer_config.json")]).expect("it opens")
+        from_json(
+            json("tokenizer.json"),
+            &[
+                json("generation_config.json"),
+                json("tokenizer_config.json"),
+            ],
+        )
+        .expect("it opens")
     }
 
     fn prompt_of(threads: Threads, system: &str, query: &str) -> String {
-        let template = ChatTemplate::new(Some(chat_template(threads)), String::new(), String::new()).expect("it compiles");
-        let message = |role, content: &str| ChatMessage { role, content: content.to_owned() };
-        let messages = [message(ChatRole::System, system), message(ChatRole::User, query)];
-        let messages = if system.is_empty() { &messages[1..] } else { &messages[..] };
-        let tokens = template.prompt(messages, false, &opened()).expect("it renders");
+        let template =
+            ChatTemplate::new(Some(chat_template(threads)), String::new(), String::new())
+                .expect("it compiles");
+        let message = |role, content: &str| ChatMessage {
+            role,
+            content: content.to_owned(),
+        };
+        let messages = [
+            message(ChatRole::System, system),
+            message(ChatRole::User, query),
+        ];
+        let messages = if system.is_empty() {
+            &messages[1..]
+        } else {
+            &messages[..]
+        };
+        let tokens = template
+            .prompt(messages, false, &opened())
+            .expect("it renders");
         Vocabulary::get().show(&tokens)
     }
 
@@ -122,9 +146,21 @@ mod tests {
     #[test]
     fn the_engine_encodes_threads_as_the_dataset_does() {
         let engine = opened();
-        for example in Dataset::new(Spec { noise: 0.5, ..Spec::organization(Split::Dev) }, 1).take(200) {
+        for example in Dataset::new(
+            Spec {
+                noise: 0.5,
+                ..Spec::organization(Split::Dev)
+            },
+            1,
+        )
+        .take(200)
+        {
             let text = Vocabulary::get().decode(&example.tokens);
-            assert_eq!(engine.encode(&text), Ok(Vocabulary::get().encode(&text)), "{text}");
+            assert_eq!(
+                engine.encode(&text),
+                Ok(Vocabulary::get().encode(&text)),
+                "{text}"
+            );
         }
     }
 
@@ -132,31 +168,75 @@ mod tests {
     fn what_a_session_sends_becomes_what_the_model_was_trained_on() {
         let task = Task::parse("countdown 12 9 6 4 = 18", 0).expect("a task");
         let query = task.query();
-        let organization = |system: &str, query: &str| prompt_of(Threads::Organization, system, query);
+        let organization =
+            |system: &str, query: &str| prompt_of(Threads::Organization, system, query);
         let organizer = "<|query|>countdown 12 9 6 4 = 18<|think|>";
         for (workers, shown) in [(0, 0), (1, 1), (2, 2), (3, 3), (6, 6), (40, 6)] {
-            assert_eq!(organization(&prompt::organizer(workers), &query), format!("<|organizer|> {shown}{organizer}"));
+            assert_eq!(
+                organization(&prompt::organizer(workers), &query),
+                format!("<|organizer|> {shown}{organizer}")
+            );
         }
-        assert_eq!(organization("", &query), format!("<|organizer|> 3{organizer}"));
-        assert_eq!(organization(prompt::SEQUENTIAL, &query), format!("<|organizer|> 0{organizer}"));
-        assert_eq!(organization(prompt::WORKER, " A 12 9 : 6 4 -> 18\n"), "<|worker|>A 12 9 : 6 4 -> 18<|think|>");
-        assert_eq!(organization(prompt::WORKER, &query), "<|worker|>countdown 12 9 6 4 = 18<|think|>");
-        assert_eq!(prompt_of(Threads::Alone, prompt::SEQUENTIAL, &query), "<|sequential|>countdown 12 9 6 4 = 18<|think|>");
-        assert_eq!(prompt_of(Threads::Alone, prompt::WORKER, &query), "<|worker|>countdown 12 9 6 4 = 18<|think|>");
+        assert_eq!(
+            organization("", &query),
+            format!("<|organizer|> 3{organizer}")
+        );
+        assert_eq!(
+            organization(prompt::SEQUENTIAL, &query),
+            format!("<|organizer|> 0{organizer}")
+        );
+        assert_eq!(
+            organization(prompt::WORKER, " A 12 9 : 6 4 -> 18\n"),
+            "<|worker|>A 12 9 : 6 4 -> 18<|think|>"
+        );
+        assert_eq!(
+            organization(prompt::WORKER, &query),
+            "<|worker|>countdown 12 9 6 4 = 18<|think|>"
+        );
+        assert_eq!(
+            prompt_of(Threads::Alone, prompt::SEQUENTIAL, &query),
+            "<|sequential|>countdown 12 9 6 4 = 18<|think|>"
+        );
+        assert_eq!(
+            prompt_of(Threads::Alone, prompt::WORKER, &query),
+            "<|worker|>countdown 12 9 6 4 = 18<|think|>"
+        );
     }
 
     #[test]
     fn prompts_are_those_of_the_dataset() {
-        let spec = Spec { noise: 0.0, ..Spec::organization(Split::Dev) };
+        let spec = Spec {
+            noise: 0.0,
+            ..Spec::organization(Split::Dev)
+        };
         for example in Dataset::new(spec, 1).take(300) {
-            let end = example.tokens.iter().position(|t| *t == words::THINK).expect("a prompt") + 1;
+            let end = example
+                .tokens
+                .iter()
+                .position(|t| *t == words::THINK)
+                .expect("a prompt")
+                + 1;
             let shown = Vocabulary::get().show(&example.tokens[..end]);
-            let workers = example.tokens.get(1).and_then(|t| words::as_number(*t)).unwrap_or(0);
+            let workers = example
+                .tokens
+                .get(1)
+                .and_then(|t| words::as_number(*t))
+                .unwrap_or(0);
             let (system, query) = match shown.split_once("<|query|>") {
                 Some((_, query)) => (prompt::organizer(workers), query),
-                None => (prompt::WORKER.to_owned(), shown.trim_start_matches("<|worker|>")),
+                None => (
+                    prompt::WORKER.to_owned(),
+                    shown.trim_start_matches("<|worker|>"),
+                ),
             };
-            assert_eq!(prompt_of(Threads::Organization, &system, query.trim_end_matches("<|think|>")), shown);
+            assert_eq!(
+                prompt_of(
+                    Threads::Organization,
+                    &system,
+                    query.trim_end_matches("<|think|>")
+                ),
+                shown
+            );
         }
     }
 

@@ -67,7 +67,11 @@ impl Checked {
     #[must_use]
     pub fn new(found: Vec<Found>, required: usize) -> Self {
         let n_correct = found.iter().filter(|f| f.distinct).count();
-        Self { found, n_correct, required }
+        Self {
+            found,
+            n_correct,
+            required,
+        }
     }
 
     /// Whether as many as wanted were found.
@@ -119,7 +123,12 @@ impl Reward {
             Format::Valid => (0.0, r_a + lambda * r_eta),
             Format::Broken => (FORMAT_PENALTY, FORMAT_PENALTY),
         };
-        Self { r_a, r_fe, r_eta, total }
+        Self {
+            r_a,
+            r_fe,
+            r_eta,
+            total,
+        }
     }
 }
 
@@ -128,12 +137,20 @@ mod tests {
     use super::*;
 
     fn found(correct: bool, distinct: bool) -> Found {
-        Found { text: String::new(), correct, distinct, why: None }
+        Found {
+            text: String::new(),
+            correct,
+            distinct,
+            why: None,
+        }
     }
 
     #[test]
     fn only_distinct_solutions_count_and_no_more_than_wanted() {
-        let checked = Checked::new(vec![found(true, true), found(true, false), found(false, false)], 4);
+        let checked = Checked::new(
+            vec![found(true, true), found(true, false), found(false, false)],
+            4,
+        );
         assert!((checked.accuracy_reward() - 0.25).abs() < 1e-12);
         let many = Checked::new(vec![found(true, true); 9], 4);
         assert!(many.solved() && (many.accuracy_reward() - 1.0).abs() < 1e-12);

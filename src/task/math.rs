@@ -71,8 +71,14 @@ impl Math {
         }
         let all = Self::read(Path::new(file))?;
         let count = all.len();
-        let missing = BadMath::Number { file: file.to_owned(), count, n };
-        n.checked_sub(1).and_then(|at| all.into_iter().nth(at)).ok_or(missing)
+        let missing = BadMath::Number {
+            file: file.to_owned(),
+            count,
+            n,
+        };
+        n.checked_sub(1)
+            .and_then(|at| all.into_iter().nth(at))
+            .ok_or(missing)
     }
 
     /// All problems of a file.
@@ -82,9 +88,13 @@ impl Math {
     pub fn read(path: &Path) -> Result<Vec<Self>, BadMath> {
         let file = path.display().to_string();
         let fail = |message: String| BadMath::File(file.clone(), message);
-        let size = std::fs::metadata(path).map_err(|e| fail(e.to_string()))?.len();
+        let size = std::fs::metadata(path)
+            .map_err(|e| fail(e.to_string()))?
+            .len();
         if size > MOST_BYTES {
-            return Err(fail(format!("{size} bytes are too many for a file of problems")));
+            return Err(fail(format!(
+                "{size} bytes are too many for a file of problems"
+            )));
         }
         let text = std::fs::read(path).map_err(|e| fail(e.to_string()))?;
         Self::read_text(&file, &String::from_utf8_lossy(&text))
@@ -96,7 +106,10 @@ impl Math {
     /// [`BadMath::Line`] for the first damaged line.
     pub fn read_text(file: &str, text: &str) -> Result<Vec<Self>, BadMath> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+        let lines = text
+            .lines()
+            .enumerate()
+            .filter(|(_, line)| !line.trim().is_empty());
         lines
             .enumerate()
             .map(|(n, (line, text))| {
@@ -105,7 +118,11 @@ impl Math {
                     line: line + 1,
                     message,
                 })?;
-                Ok(Self { source: format!("{file}#{}", n + 1), question, answer })
+                Ok(Self {
+                    source: format!("{file}#{}", n + 1),
+                    question,
+                    answer,
+                })
             })
             .collect()
     }
@@ -113,7 +130,10 @@ impl Math {
     /// The task for a model.
     #[must_use]
     pub fn query(&self) -> String {
-        format!("{}\n\nPut the final answer inside \\boxed{{}}.", self.question.trim())
+        format!(
+            "{}\n\nPut the final answer inside \\boxed{{}}.",
+            self.question.trim()
+        )
     }
 
     /// Verifies an answer: the last `\boxed{}`, else what follows the last "answer is", else the last number,
@@ -126,7 +146,15 @@ impl Math {
         }
         let correct = same(text, &self.answer);
         let why = (!correct).then(|| Wrong::Value(shortened(text)));
-        Checked::new(vec![Found { text: text.to_owned(), correct, distinct: correct, why }], 1)
+        Checked::new(
+            vec![Found {
+                text: text.to_owned(),
+                correct,
+                distinct: correct,
+                why,
+            }],
+            1,
+        )
     }
 }
 
@@ -226,17 +254,43 @@ fn plain(text: &str) -> String {
     }
     for unit in ["\\text{", "\\mathrm{", "\\mbox{"] {
         while let Some(at) = text.rfind(unit) {
-            let Some(len) = text[at..].find('}') else { break };
+            let Some(len) = text[at..].find('}') else {
+                break;
+            };
             let inner = text[at + unit.len()..at + len].to_owned();
             // a unit behind a number goes, a word that is the answer stays
-            let keep = if text[..at].trim().is_empty() { inner } else { String::new() };
+            let keep = if text[..at].trim().is_empty() {
+                inner
+            } else {
+                String::new()
+            };
             text.replace_range(at..=at + len, &keep);
         }
     }
-    for noise in ["\\left", "\\right", "\\,", "\\!", "\\;", "\\ ", "^\\circ", "^{\\circ}", "\\%", "\\$", "\\(", "\\)", "$", "%", "°"] {
+    for noise in [
+        "\\left",
+        "\\right",
+        "\\,",
+        "\\!",
+        "\\;",
+        "\\ ",
+        "^\\circ",
+        "^{\\circ}",
+        "\\%",
+        "\\$",
+        "\\(",
+        "\\)",
+        "$",
+        "%",
+        "°",
+    ] {
         text = text.replace(noise, "");
     }
-    text.replace("dfrac", "frac").replace("tfrac", "frac").replace('−', "-").split_whitespace().collect()
+    text.replace("dfrac", "frac")
+        .replace("tfrac", "frac")
+        .replace('−', "-")
+        .split_whitespace()
+        .collect()
 }
 
 /// What an answer is worth, if it is a number or an expression of numbers.
@@ -256,12 +310,18 @@ fn value(text: &str) -> Option<Rational> {
 fn decimal(text: &str) -> Option<Rational> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let groups: Vec<&str> = whole.split(',').collect();
-    let grouped = groups.len() == 1 || (groups[0].len() <= 3 && !groups[0].is_empty() && groups[1..].iter().all(|g| g.len() == 3));
+    let grouped = groups.len() == 1
+        || (groups[0].len() <= 3
+            && !groups[0].is_empty()
+            && groups[1..].iter().all(|g| g.len() == 3));
     let digits: String = groups.concat() + fraction;
     if !grouped || digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
         return None;
     }
-    Rational::new(digits.parse().ok()?, 10i128.checked_pow(u32::try_from(fraction.len()).ok()?)?)
+    Rational::new(
+        digits.parse().ok()?,
+        10i128.checked_pow(u32::try_from(fraction.len()).ok()?)?,
+    )
 }
 
 fn shortened(text: &str) -> String {
@@ -277,27 +337,53 @@ mod tests {
     use proptest::prelude::*;
 
     fn answers(answer: &str, text: &str) -> bool {
-        let math = Math { source: "t#1".into(), question: "q".into(), answer: answer.into() };
+        let math = Math {
+            source: "t#1".into(),
+            question: "q".into(),
+            answer: answer.into(),
+        };
         math.check(text).solved()
     }
 
     #[test]
     fn equal_values_are_equal_answers() {
         for (a, b) in [
-            ("204", "204"), ("204", "204.0"), ("0.5", "\\frac{1}{2}"), ("1/2", "$\\dfrac{2}{4}$"), ("-3", "−3"),
-            ("-1/2", "-\\frac12".replace("12", "{1}{2}").as_str()), ("1,000", "1000"), ("60^\\circ", "60"), ("5\\text{ cm}", "5"),
-            ("25\\%", "25"), ("(3, 4)", "(3,4)"), ("\\text{Tuesday}", "Tuesday"), ("x+1", "x + 1"), ("007", "7"),
+            ("204", "204"),
+            ("204", "204.0"),
+            ("0.5", "\\frac{1}{2}"),
+            ("1/2", "$\\dfrac{2}{4}$"),
+            ("-3", "−3"),
+            ("-1/2", "-\\frac12".replace("12", "{1}{2}").as_str()),
+            ("1,000", "1000"),
+            ("60^\\circ", "60"),
+            ("5\\text{ cm}", "5"),
+            ("25\\%", "25"),
+            ("(3, 4)", "(3,4)"),
+            ("\\text{Tuesday}", "Tuesday"),
+            ("x+1", "x + 1"),
+            ("007", "7"),
         ] {
             assert!(same(a, b), "{a} | {b}");
         }
-        for (a, b) in [("204", "205"), ("1,00", "100"), ("0.333", "1/3"), ("", ""), ("-3", "3"), ("x", "y"), ("1/0", "0")] {
+        for (a, b) in [
+            ("204", "205"),
+            ("1,00", "100"),
+            ("0.333", "1/3"),
+            ("", ""),
+            ("-3", "3"),
+            ("x", "y"),
+            ("1/0", "0"),
+        ] {
             assert!(!same(a, b), "{a} | {b}");
         }
     }
 
     #[test]
     fn the_final_answer_is_found_in_prose() {
-        assert!(answers("1/3", "First \\boxed{7}. So cos θ = \\boxed{\\frac{1}{3}}."));
+        assert!(answers(
+            "1/3",
+            "First \\boxed{7}. So cos θ = \\boxed{\\frac{1}{3}}."
+        ));
         assert!(answers("42", "41 is near. The answer is 42."));
         assert!(answers("42", "**Answer:** 42"));
         assert!(answers("204", "so we get 200 + 4 = 204"));
@@ -311,11 +397,27 @@ mod tests {
     fn broken_lines_are_named() {
         let good = r#"{"question": "1+1?", "answer": 2}"#;
         let other = r#"{"problem": "q", "answer": "so \\boxed{3}"}"#;
-        let all = Math::read_text("f", &format!("\u{feff}{good}\n\n{other}\n")).expect("two problems");
-        assert_eq!(all.iter().map(|m| (m.source.as_str(), m.answer.as_str())).collect::<Vec<_>>(), [("f#1", "2"), ("f#2", "3")]);
-        for (line, why) in [("{", "not JSON"), ("[]", "no `question`"), (r#"{"question": "q"}"#, "no `answer`"), (r#"{"question": " ", "answer": 1}"#, "empty")] {
-            let error = Math::read_text("f", &format!("{good}\n{line}")).expect_err(line).to_string();
-            assert!(error.starts_with("f, line 2: ") && error.contains(why), "{error}");
+        let all =
+            Math::read_text("f", &format!("\u{feff}{good}\n\n{other}\n")).expect("two problems");
+        assert_eq!(
+            all.iter()
+                .map(|m| (m.source.as_str(), m.answer.as_str()))
+                .collect::<Vec<_>>(),
+            [("f#1", "2"), ("f#2", "3")]
+        );
+        for (line, why) in [
+            ("{", "not JSON"),
+            ("[]", "no `question`"),
+            (r#"{"question": "q"}"#, "no `answer`"),
+            (r#"{"question": " ", "answer": 1}"#, "empty"),
+        ] {
+            let error = Math::read_text("f", &format!("{good}\n{line}"))
+                .expect_err(line)
+                .to_string();
+            assert!(
+                error.starts_with("f, line 2: ") && error.contains(why),
+                "{error}"
+            );
         }
     }
 
@@ -323,12 +425,18 @@ mod tests {
     fn files_are_named() {
         assert_eq!(Math::parse(" "), Err(BadMath::Syntax));
         assert_eq!(Math::parse("f#x"), Err(BadMath::Syntax));
-        assert!(matches!(Math::parse("/no/such/file#1"), Err(BadMath::File(..))));
+        assert!(matches!(
+            Math::parse("/no/such/file#1"),
+            Err(BadMath::File(..))
+        ));
         let file = tempfile::NamedTempFile::new().expect("a file");
         std::fs::write(file.path(), r#"{"question": "1+1?", "answer": "2"}"#).expect("written");
         let spec = |n: usize| format!("{}#{n}", file.path().display());
         assert_eq!(Math::parse(&spec(1)).map(|m| m.answer), Ok("2".into()));
-        assert!(matches!(Math::parse(&spec(2)), Err(BadMath::Number { count: 1, n: 2, .. })));
+        assert!(matches!(
+            Math::parse(&spec(2)),
+            Err(BadMath::Number { count: 1, n: 2, .. })
+        ));
         assert!(matches!(Math::parse(&spec(0)), Err(BadMath::Number { .. })));
     }
 

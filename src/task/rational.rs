@@ -11,12 +11,18 @@ pub struct Rational {
 
 impl Rational {
     /// 1
-    pub const ONE: Self = Self { numerator: 1, denominator: 1 };
+    pub const ONE: Self = Self {
+        numerator: 1,
+        denominator: 1,
+    };
 
     /// A whole number.
     #[must_use]
     pub fn whole(n: i64) -> Self {
-        Self { numerator: i128::from(n), denominator: 1 }
+        Self {
+            numerator: i128::from(n),
+            denominator: 1,
+        }
     }
 
     /// `numerator / denominator`; `None` for a denominator of 0 or terms that do not fit.
@@ -27,18 +33,30 @@ impl Rational {
         }
         let divisor = gcd(numerator.unsigned_abs(), denominator.unsigned_abs()).max(1);
         let divisor = i128::try_from(divisor).ok()? * denominator.signum();
-        Some(Self { numerator: numerator / divisor, denominator: denominator / divisor })
+        Some(Self {
+            numerator: numerator / divisor,
+            denominator: denominator / divisor,
+        })
     }
 
     /// Sum, where it fits.
     #[must_use]
     pub fn plus(self, other: Self) -> Option<Self> {
         if self.denominator == 1 && other.denominator == 1 {
-            return self.numerator.checked_add(other.numerator).map(|numerator| Self { numerator, denominator: 1 });
+            return self
+                .numerator
+                .checked_add(other.numerator)
+                .map(|numerator| Self {
+                    numerator,
+                    denominator: 1,
+                });
         }
         let left = self.numerator.checked_mul(other.denominator)?;
         let right = other.numerator.checked_mul(self.denominator)?;
-        Self::new(left.checked_add(right)?, self.denominator.checked_mul(other.denominator)?)
+        Self::new(
+            left.checked_add(right)?,
+            self.denominator.checked_mul(other.denominator)?,
+        )
     }
 
     /// Difference, where it fits.
@@ -69,7 +87,10 @@ impl Rational {
     #[must_use]
     pub fn negated(self) -> Self {
         // numerators are never i128::MIN
-        Self { numerator: -self.numerator, ..self }
+        Self {
+            numerator: -self.numerator,
+            ..self
+        }
     }
 
     /// Whether it is 0.

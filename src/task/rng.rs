@@ -82,7 +82,11 @@ mod tests {
         assert_eq!(first(&[1, 2]), first(&[1, 2]));
         assert_ne!(first(&[1, 2]), first(&[2, 1]));
         assert_ne!(first(&[1]), first(&[1, 0]));
-        assert_eq!(first(&[7, 0]), 9_462_677_592_197_996_078, "draws never change");
+        assert_eq!(
+            first(&[7, 0]),
+            9_462_677_592_197_996_078,
+            "draws never change"
+        );
     }
 
     #[test]

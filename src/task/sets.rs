@@ -24,8 +24,13 @@ pub enum Set {
 
 impl Set {
     /// All of them.
-    pub const ALL: [Self; 5] =
-        [Self::CountdownDev, Self::CountdownTest, Self::CountdownLarge, Self::SudokuDev, Self::SudokuTest];
+    pub const ALL: [Self; 5] = [
+        Self::CountdownDev,
+        Self::CountdownTest,
+        Self::CountdownLarge,
+        Self::SudokuDev,
+        Self::SudokuTest,
+    ];
 
     /// File name in `assets/tasks/`.
     #[must_use]
@@ -91,7 +96,9 @@ impl Set {
         match self {
             Self::CountdownDev => small(Split::Dev, &mut rng),
             Self::CountdownTest => small(Split::Test, &mut rng),
-            Self::CountdownLarge => (0..count).map(|_| Task::Countdown(large(&mut rng))).collect(),
+            Self::CountdownLarge => (0..count)
+                .map(|_| Task::Countdown(large(&mut rng)))
+                .collect(),
             Self::SudokuDev | Self::SudokuTest => sudokus(count, &mut rng),
         }
     }
@@ -100,7 +107,11 @@ impl Set {
     #[must_use]
     pub fn make_text(self) -> String {
         let tasks = self.make(self.size());
-        let mut text = format!("# {} instances by seed {}; see src/task/sets.rs\n", tasks.len(), self.seed());
+        let mut text = format!(
+            "# {} instances by seed {}; see src/task/sets.rs\n",
+            tasks.len(),
+            self.seed()
+        );
         for task in tasks {
             text += &format!("{task}\n");
         }
@@ -117,7 +128,10 @@ fn parse_known(spec: &str) -> Option<Task> {
 
 /// As many of each number of clues from 4 to 11.
 fn sudokus(count: usize, rng: &mut Rng) -> Vec<Task> {
-    (0..count).filter_map(|i| Sudoku::random(4 + i % 8, rng).ok()).map(Task::Sudoku).collect()
+    (0..count)
+        .filter_map(|i| Sudoku::random(4 + i % 8, rng).ok())
+        .map(Task::Sudoku)
+        .collect()
 }
 
 #[cfg(test)]
@@ -139,7 +153,11 @@ mod tests {
             let committed = set.tasks();
             assert_eq!(committed.len(), set.size(), "{set:?}");
             // large instances take long to make
-            let count = if set == Set::CountdownLarge { 3 } else { set.size() };
+            let count = if set == Set::CountdownLarge {
+                3
+            } else {
+                set.size()
+            };
             assert_eq!(set.make(count), committed[..count], "{set:?}");
         }
     }
@@ -147,7 +165,13 @@ mod tests {
     #[test]
     fn instances_are_distinct_and_splits_share_no_number_set() {
         let sets = |set: Set| -> HashSet<Vec<u64>> {
-            let numbers = |t: &Task| if let Task::Countdown(t) = t { Some(t.numbers().to_vec()) } else { None };
+            let numbers = |t: &Task| {
+                if let Task::Countdown(t) = t {
+                    Some(t.numbers().to_vec())
+                } else {
+                    None
+                }
+            };
             set.tasks().iter().filter_map(numbers).collect()
         };
         assert!(sets(Set::CountdownDev).is_disjoint(&sets(Set::CountdownTest)));

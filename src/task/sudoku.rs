@@ -62,7 +62,9 @@ impl Sudoku {
                 other => return Err(BadSudoku::Cell(other)),
             }
         }
-        let cells: Cells = cells.try_into().map_err(|cells: Vec<u8>| BadSudoku::Count(cells.len()))?;
+        let cells: Cells = cells
+            .try_into()
+            .map_err(|cells: Vec<u8>| BadSudoku::Count(cells.len()))?;
         if !cells.contains(&0) {
             return Err(BadSudoku::Trivial);
         }
@@ -130,13 +132,23 @@ impl Sudoku {
     pub fn check(&self, answer: &str) -> Checked {
         let found = last_grid(answer).map(|(text, cells)| {
             let why = self.judge(&cells).err();
-            Found { text, correct: why.is_none(), distinct: why.is_none(), why }
+            Found {
+                text,
+                correct: why.is_none(),
+                distinct: why.is_none(),
+                why,
+            }
         });
         Checked::new(found.into_iter().collect(), 1)
     }
 
     fn judge(&self, cells: &Cells) -> Result<(), Wrong> {
-        if self.cells.iter().zip(cells).any(|(given, cell)| *given != 0 && given != cell) {
+        if self
+            .cells
+            .iter()
+            .zip(cells)
+            .any(|(given, cell)| *given != 0 && given != cell)
+        {
             return Err(Wrong::Given);
         }
         if (0..CELLS).any(|at| !fits(cells, at, cells[at])) {
@@ -168,16 +180,22 @@ impl TryFrom<String> for Sudoku {
 
 fn rows(cells: &Cells) -> String {
     let digit = |c: &u8| if *c == 0 { '.' } else { char::from(b'0' + c) };
-    cells.chunks(4).map(|row| row.iter().map(digit).collect::<String>()).collect::<Vec<_>>().join(" ")
+    cells
+        .chunks(4)
+        .map(|row| row.iter().map(digit).collect::<String>())
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// Whether no other cell of the row, column or box of `at` holds `digit`.
 fn fits(cells: &Cells, at: usize, digit: u8) -> bool {
     let (row, column) = (at / 4, at % 4);
-    (0..CELLS).filter(|other| *other != at && cells[*other] == digit).all(|other| {
-        let (r, c) = (other / 4, other % 4);
-        r != row && c != column && (r / 2, c / 2) != (row / 2, column / 2)
-    })
+    (0..CELLS)
+        .filter(|other| *other != at && cells[*other] == digit)
+        .all(|other| {
+            let (r, c) = (other / 4, other % 4);
+            r != row && c != column && (r / 2, c / 2) != (row / 2, column / 2)
+        })
 }
 
 /// At most `most` grids that fit.
@@ -224,13 +242,20 @@ fn last_grid(answer: &str) -> Option<(String, Cells)> {
             Some(digits) if digits.len() == 4 => {
                 lines.push((line, digits));
                 if let [.., a, b, c, d] = lines.as_slice() {
-                    let cells: Vec<u8> = [a, b, c, d].iter().flat_map(|l| l.1.iter().copied()).collect();
+                    let cells: Vec<u8> = [a, b, c, d]
+                        .iter()
+                        .flat_map(|l| l.1.iter().copied())
+                        .collect();
                     let text: Vec<&str> = [a, b, c, d].iter().map(|l| l.0.trim()).collect();
-                    last = Cells::try_from(cells).ok().map(|cells| (text.join("\n"), cells));
+                    last = Cells::try_from(cells)
+                        .ok()
+                        .map(|cells| (text.join("\n"), cells));
                 }
             }
             Some(digits) if digits.len() == CELLS => {
-                last = Cells::try_from(digits).ok().map(|cells| (line.trim().to_owned(), cells));
+                last = Cells::try_from(digits)
+                    .ok()
+                    .map(|cells| (line.trim().to_owned(), cells));
                 lines.clear();
             }
             // a line that draws a box does not interrupt a grid
@@ -262,15 +287,25 @@ mod tests {
         assert_eq!(error("1..5 .... .... ...."), BadSudoku::Cell('5'));
         assert_eq!(error("11.. .... .... ...."), BadSudoku::Unsolvable);
         assert_eq!(error(".... .... .... ...."), BadSudoku::Ambiguous);
-        assert_eq!(error(&task().solution().expect("a solution")), BadSudoku::Trivial);
-        assert_eq!(Sudoku::random(3, &mut Rng::new(&[1])), Err(BadSudoku::Clues(3)));
-        assert_eq!(Sudoku::random(16, &mut Rng::new(&[1])), Err(BadSudoku::Clues(16)));
+        assert_eq!(
+            error(&task().solution().expect("a solution")),
+            BadSudoku::Trivial
+        );
+        assert_eq!(
+            Sudoku::random(3, &mut Rng::new(&[1])),
+            Err(BadSudoku::Clues(3))
+        );
+        assert_eq!(
+            Sudoku::random(16, &mut Rng::new(&[1])),
+            Err(BadSudoku::Clues(16))
+        );
     }
 
     #[test]
     fn random_instances_have_the_clues_asked_for_and_one_solution() {
         for clues in FEWEST_CLUES..CELLS {
-            let sudoku = Sudoku::random(clues, &mut Rng::new(&[clues as u64])).expect("an instance");
+            let sudoku =
+                Sudoku::random(clues, &mut Rng::new(&[clues as u64])).expect("an instance");
             assert_eq!(sudoku.clues(), clues);
             assert_eq!(solutions(&sudoku.cells, 9).len(), 1);
             assert_eq!(Sudoku::parse(&rows(&sudoku.cells)), Ok(sudoku));
@@ -284,9 +319,23 @@ mod tests {
         let boxed: String = solution
             .split(' ')
             .enumerate()
-            .map(|(i, r)| format!("{}| {} {} | {} {} |\n", if i == 2 { "+---+---+\n" } else { "" }, &r[0..1], &r[1..2], &r[2..3], &r[3..4]))
+            .map(|(i, r)| {
+                format!(
+                    "{}| {} {} | {} {} |\n",
+                    if i == 2 { "+---+---+\n" } else { "" },
+                    &r[0..1],
+                    &r[1..2],
+                    &r[2..3],
+                    &r[3..4]
+                )
+            })
             .collect();
-        for answer in [solution.clone(), lines.clone(), boxed, format!("First 1234\nThe grid is\n\n```\n{lines}\n```\nas asked.")] {
+        for answer in [
+            solution.clone(),
+            lines.clone(),
+            boxed,
+            format!("First 1234\nThe grid is\n\n```\n{lines}\n```\nas asked."),
+        ] {
             assert!(task().check(&answer).solved(), "{answer}");
         }
     }
@@ -295,9 +344,16 @@ mod tests {
     fn other_grids_and_other_texts_fail() {
         let solution = task().solution().expect("a solution");
         let grids = solutions(&[0; CELLS], usize::MAX);
-        let other = grids.iter().map(rows).find(|g| *g != solution).expect("another");
+        let other = grids
+            .iter()
+            .map(rows)
+            .find(|g| *g != solution)
+            .expect("another");
         assert_eq!(task().check(&other).n_correct, 0);
-        assert_eq!(task().check("1111 1111 1111 1111").found[0].why, Some(Wrong::Given));
+        assert_eq!(
+            task().check("1111 1111 1111 1111").found[0].why,
+            Some(Wrong::Given)
+        );
         for answer in ["", "1234", "1234\n1234\n1234", "12345678", "١٢٣٤"] {
             assert!(task().check(answer).found.is_empty(), "{answer}");
         }

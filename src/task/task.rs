@@ -197,7 +197,13 @@ mod tests {
 
     #[test]
     fn a_spec_names_the_same_task_again() {
-        for spec in ["countdown 10 6 5 3 = 30", "countdown small", "countdown large", "sudoku", "sudoku 9"] {
+        for spec in [
+            "countdown 10 6 5 3 = 30",
+            "countdown small",
+            "countdown large",
+            "sudoku",
+            "sudoku 9",
+        ] {
             let task = Task::parse(spec, 3).expect(spec);
             assert_eq!(Task::parse(spec, 3).as_ref(), Ok(&task));
             assert_eq!(Task::parse(&task.to_string(), 4).as_ref(), Ok(&task));

@@ -5,7 +5,8 @@ use orgtop::task::{Countdown, Sudoku};
 use serde_json::Value;
 
 fn rows(text: &str) -> impl Iterator<Item = Value> + '_ {
-    text.lines().map(|line| serde_json::from_str(line).expect("JSON"))
+    text.lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
 }
 
 /// Signs in front of numbers are refused here and read there.
@@ -22,7 +23,12 @@ fn has_leading_sign(answer: &str) -> bool {
 fn countdown_answers_are_judged_alike() {
     let (mut right, mut wrong) = (0, 0);
     for row in rows(include_str!("../fixtures/tasks/countdown.jsonl")) {
-        let numbers: Vec<u64> = row["numbers"].as_array().expect("numbers").iter().filter_map(Value::as_u64).collect();
+        let numbers: Vec<u64> = row["numbers"]
+            .as_array()
+            .expect("numbers")
+            .iter()
+            .filter_map(Value::as_u64)
+            .collect();
         let target = row["target"].as_u64().expect("a target");
         let answer = row["answer"].as_str().expect("an answer");
         let expected = row["right"] == true && !has_leading_sign(answer);
@@ -43,7 +49,8 @@ fn countdown_answers_are_judged_alike() {
 fn grids_are_judged_and_solved_alike() {
     let (mut right, mut wrong) = (0, 0);
     for row in rows(include_str!("../fixtures/tasks/sudoku.jsonl")) {
-        let task = Sudoku::parse(row["puzzle"].as_str().expect("a puzzle")).expect("a unique solution");
+        let task =
+            Sudoku::parse(row["puzzle"].as_str().expect("a puzzle")).expect("a unique solution");
         let answer = row["answer"].as_str().expect("an answer");
         let expected = row["right"] == true;
         assert_eq!(task.check(answer).solved(), expected, "{row}");

@@ -1,11 +1,14 @@
 //! Examples, and the pen that writes them.
 
+use super::expression::{Expression, word};
 use super::organizer::Opened;
-use super::region::{Expression, MAX_HITS, Problem, Region, Search, search};
+use super::region::{MAX_HITS, Problem, Region, Search, search};
 use crate::learn::words;
+use serde::{Deserialize, Serialize};
 
 /// Who writes a thread.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Role {
     /// Forks, joins, answers.
     Organizer,
@@ -53,17 +56,13 @@ impl Query {
     #[must_use]
     pub fn words(&self) -> Vec<u32> {
         let mut out = vec![words::COUNTDOWN];
-        out.extend(self.written.iter().map(|n| number(*n)));
-        out.extend([words::EQUALS, number(self.problem.target)]);
+        out.extend(self.written.iter().map(|n| word(*n)));
+        out.extend([words::EQUALS, word(self.problem.target)]);
         if self.wanted != MAX_HITS {
-            out.extend([words::FIND, number(self.wanted as u32)]);
+            out.extend([words::FIND, word(self.wanted as u32)]);
         }
         out
     }
-}
-
-pub(super) fn number(n: u32) -> u32 {
-    words::number(n.min(words::MAX_NUMBER)).unwrap_or(words::NONE)
 }
 
 /// A solution with the label it is quoted by.
@@ -147,7 +146,12 @@ impl Writer {
     }
 
     /// Thinks a region through in place; what it found.
-    pub(super) fn explore(&mut self, problem: &Problem, region: Region, limit: usize) -> Vec<Labelled> {
+    pub(super) fn explore(
+        &mut self,
+        problem: &Problem,
+        region: Region,
+        limit: usize,
+    ) -> Vec<Labelled> {
         self.own(&[words::letter(region.index())]);
         self.own(&region.query(problem));
         let Search { words, hits, .. } = search(problem, region, limit.min(MAX_HITS));
@@ -156,7 +160,7 @@ impl Writer {
     }
 
     pub(super) fn have(&mut self, n: usize) {
-        self.own(&[words::HAVE, number(n as u32)]);
+        self.own(&[words::HAVE, word(n as u32)]);
     }
 
     /// As own text, or as text that a person put in.
@@ -187,4 +191,3 @@ impl Writer {
         }
     }
 }
-

@@ -34,14 +34,22 @@ pub enum Fault {
 /// # Errors
 /// The first [`Fault`].
 pub fn judge(example: &Example, workers: u32) -> Result<(), Fault> {
-    let Example { tokens, loss_mask, role } = example;
+    let Example {
+        tokens,
+        loss_mask,
+        role,
+    } = example;
     if tokens.len() != loss_mask.len() {
         return Err(Fault::Shape("tokens and loss mask differ in length"));
     }
     let Some(prompt) = tokens.iter().position(|t| *t == words::THINK) else {
         return Err(Fault::Shape("the prompt never ends"));
     };
-    let grammar = if *role == Role::Worker { Grammar::Worker } else { Grammar::Organizer };
+    let grammar = if *role == Role::Worker {
+        Grammar::Worker
+    } else {
+        Grammar::Organizer
+    };
     let mut bench = Bench::new(workers);
     let (mut own_scanner, mut given_scanner) = (Scanner::new(grammar), Scanner::new(grammar));
     let mut findings = Vec::new();
@@ -203,15 +211,28 @@ mod tests {
     fn every_format_error_is_found() {
         for (text, kind) in [
             ("<FORK-1>a</FORK-1><FORK-1>b</FORK-1>", "DuplicateIndex"),
-            ("<FORK-1>a</FORK-1><FORK-2>b</FORK-2><FORK-3>c</FORK-3>", "PoolOverflow"),
+            (
+                "<FORK-1>a</FORK-1><FORK-2>b</FORK-2><FORK-3>c</FORK-3>",
+                "PoolOverflow",
+            ),
             ("<JOIN-1>{x</JOIN-1>}", "JoinUnknown"),
-            ("<FORK-1>a</FORK-1><JOIN-1>{x</JOIN-1>}<JOIN-1>{x</JOIN-1>}", "JoinTwice"),
+            (
+                "<FORK-1>a</FORK-1><JOIN-1>{x</JOIN-1>}<JOIN-1>{x</JOIN-1>}",
+                "JoinTwice",
+            ),
             ("<FORK-1> </FORK-1>", "EmptyQuery"),
         ] {
-            let fault = judged(&format!("{text}<ANSWER></ANSWER>")).expect_err(text).to_string();
+            let fault = judged(&format!("{text}<ANSWER></ANSWER>"))
+                .expect_err(text)
+                .to_string();
             assert!(fault.starts_with(kind), "{fault}");
         }
-        for text in ["", "<ANSWER>x", "<FORK-1>a<ANSWER>x</ANSWER>", "{<ANSWER>x</ANSWER>}"] {
+        for text in [
+            "",
+            "<ANSWER>x",
+            "<FORK-1>a<ANSWER>x</ANSWER>",
+            "{<ANSWER>x</ANSWER>}",
+        ] {
             assert_eq!(judged(text), Err(Fault::Unfinished("an ANSWER")), "{text}");
         }
     }
@@ -219,9 +240,24 @@ mod tests {
     #[test]
     fn damaged_examples_are_refused() {
         let role = Role::Worker;
-        let judged = |tokens: Vec<u32>, mask: Vec<bool>| judge(&Example { tokens, loss_mask: mask, role }, 1);
-        assert!(matches!(judged(vec![words::THINK], vec![]), Err(Fault::Shape(_))));
+        let judged = |tokens: Vec<u32>, mask: Vec<bool>| {
+            judge(
+                &Example {
+                    tokens,
+                    loss_mask: mask,
+                    role,
+                },
+                1,
+            )
+        };
+        assert!(matches!(
+            judged(vec![words::THINK], vec![]),
+            Err(Fault::Shape(_))
+        ));
         assert!(matches!(judged(vec![9], vec![true]), Err(Fault::Shape(_))));
-        assert!(matches!(judged(vec![words::THINK, u32::MAX], vec![false, true]), Err(Fault::Unfinished("a RETURN"))));
+        assert!(matches!(
+            judged(vec![words::THINK, u32::MAX], vec![false, true]),
+            Err(Fault::Unfinished("a RETURN"))
+        ));
     }
 }

@@ -5,6 +5,7 @@
 //! refuse. What share of which thread is drawn is the business of [`super::dataset`].
 
 pub mod example;
+pub mod expression;
 pub mod judge;
 pub mod noise;
 pub mod organizer;

@@ -3,7 +3,8 @@
 //! A small share of it in the data keeps a model on its feet when a person types something else.
 
 use super::example::{Labelled, Returned};
-use super::region::{Expression, MAX_HITS, Problem, Region, search};
+use super::expression::Expression;
+use super::region::{MAX_HITS, Problem, Region, search};
 use crate::learn::words::{self, Vocabulary};
 use crate::task::rng::Rng;
 
@@ -70,7 +71,10 @@ pub fn odd_query(problem: &Problem, region: Region, rng: &mut Rng) -> Vec<u32> {
 /// A result that is no list: nothing, odd text, or the end of a search that was stopped.
 #[must_use]
 pub fn odd_result(problem: &Problem, region: Option<Region>, rng: &mut Rng) -> Returned {
-    let nothing = |text: Vec<u32>| Returned { text, found: Vec::new() };
+    let nothing = |text: Vec<u32>| Returned {
+        text,
+        found: Vec::new(),
+    };
     match (rng.below(4), region) {
         (0, _) => nothing(Vec::new()),
         (1 | 2, Some(region)) => stopped(problem, region, rng),
@@ -86,17 +90,30 @@ fn stopped(problem: &Problem, region: Region, rng: &mut Rng) -> Returned {
     let before = search.words.len() - search.hits.first().map_or(0, |hit| hit.words().len() + 1);
     let end = rng.below(before + 1);
     let text = Vocabulary::get().decode(&search.words[end.saturating_sub(LAST)..end]);
-    Returned { text: Vocabulary::get().encode(text.trim()), found: Vec::new() }
+    Returned {
+        text: Vocabulary::get().encode(text.trim()),
+        found: Vec::new(),
+    }
 }
 
 /// What a person returns who does not label: one expression, quoted by the region's first label.
 fn unlabelled(problem: &Problem, region: Region) -> Returned {
     let hits = search(problem, region, MAX_HITS).hits;
     let Some(expression) = hits.first().copied() else {
-        return Returned { text: vec![words::BARE_NONE], found: Vec::new() };
+        return Returned {
+            text: vec![words::BARE_NONE],
+            found: Vec::new(),
+        };
     };
     let text = Vocabulary::get().decode(expression.words());
-    Returned { text: Vocabulary::get().encode(text.trim()), found: vec![Labelled { region, n: 1, expression }] }
+    Returned {
+        text: Vocabulary::get().encode(text.trim()),
+        found: vec![Labelled {
+            region,
+            n: 1,
+            expression,
+        }],
+    }
 }
 
 /// A list of expressions that have nothing to do with the target.
@@ -110,7 +127,11 @@ pub fn invented(problem: &Problem, region: Region, rng: &mut Rng) -> Returned {
 /// All four numbers, joined in any way.
 fn any_expression(problem: &Problem, rng: &mut Rng) -> Expression {
     const SIGNS: [u32; 4] = [words::PLUS, words::MINUS, words::TIMES, words::OVER];
-    let mut parts: Vec<Expression> = problem.numbers.iter().map(|n| Expression::leaf(*n)).collect();
+    let mut parts: Vec<Expression> = problem
+        .numbers
+        .iter()
+        .map(|n| Expression::leaf(*n))
+        .collect();
     while parts.len() > 1 {
         let left = parts.swap_remove(rng.below(parts.len()));
         let right = parts.swap_remove(rng.below(parts.len()));

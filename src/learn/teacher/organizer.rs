@@ -5,7 +5,8 @@
 //! how results are taken in, in which order regions are given out, whether the organizer searches one itself
 //! meanwhile, and whether a person steps in.
 
-use super::example::{Example, Labelled, Query, Returned, Role, Writer, number};
+use super::example::{Example, Labelled, Query, Returned, Role, Writer};
+use super::expression::word;
 use super::region::{REGIONS, Region};
 use crate::learn::words;
 use crate::task::rng::Rng;
@@ -41,20 +42,34 @@ pub struct Topology {
 pub const MAX_WORKERS: usize = REGIONS;
 
 impl Topology {
-    /// Draws one. Half of them give the regions out in order, most use every worker they have.
+    /// Draws one. Half of them give the regions out in order, most use every worker they have; nobody steers.
     #[must_use]
     pub fn sample(rng: &mut Rng) -> Self {
         let workers = rng.weighted(&[0.03, 0.08, 0.12, 0.6, 0.08, 0.05, 0.04]);
         let fewer = workers > 1 && rng.chance(0.2);
-        let used = if fewer { 1 + rng.below(workers) } else { workers };
-        let joins = if rng.chance(0.7) { Joins::Each } else { Joins::All };
+        let used = if fewer {
+            1 + rng.below(workers)
+        } else {
+            workers
+        };
+        let joins = if rng.chance(0.7) {
+            Joins::Each
+        } else {
+            Joins::All
+        };
         let mut order = Region::ALL;
         if rng.chance(0.5) {
             rng.shuffle(&mut order);
         }
         let explores = if rng.chance(0.2) { 0.6 } else { 0.0 };
-        let steering = if rng.chance(0.1) { 0.2 } else { 0.0 };
-        Self { workers, used, joins, order, explores, steering }
+        Self {
+            workers,
+            used,
+            joins,
+            order,
+            explores,
+            steering: 0.0,
+        }
     }
 }
 
@@ -66,7 +81,11 @@ pub fn organizer(
     rng: &mut Rng,
     results: impl FnMut(Option<Region>, &mut Rng) -> Returned,
 ) -> Example {
-    let begin = [words::ORGANIZER, number(topology.workers as u32), words::QUERY];
+    let begin = [
+        words::ORGANIZER,
+        word(topology.workers as u32),
+        words::QUERY,
+    ];
     let mut desk = Desk {
         writer: Writer::prompt(&begin, &query.words()),
         query,
@@ -85,7 +104,7 @@ pub fn organizer(
 /// An organizer's thread on a query that it cannot make sense of.
 #[must_use]
 pub fn organizer_at_a_loss(text: &[u32], workers: usize) -> Example {
-    let begin = [words::ORGANIZER, number(workers as u32), words::QUERY];
+    let begin = [words::ORGANIZER, word(workers as u32), words::QUERY];
     let mut writer = Writer::prompt(&begin, text);
     writer.answer(&[], Opened::ByModel);
     writer.example(Role::Organizer)
@@ -120,7 +139,9 @@ impl<R: FnMut(Option<Region>, &mut Rng) -> Returned> Desk<'_, R> {
         let mut opened = Opened::ByModel;
         while self.found.len() < wanted && !(self.left.is_empty() && self.busy.is_empty()) {
             self.fork_all();
-            if !self.left.is_empty() && (self.busy.is_empty() || self.rng.chance(self.topology.explores)) {
+            if !self.left.is_empty()
+                && (self.busy.is_empty() || self.rng.chance(self.topology.explores))
+            {
                 self.explore();
             }
             let mut joins = match self.topology.joins {
@@ -160,7 +181,9 @@ impl<R: FnMut(Option<Region>, &mut Rng) -> Returned> Desk<'_, R> {
     /// A region that is left, or a text of the person's own.
     fn fork_by_person(&mut self) {
         if self.rng.chance(0.6) {
-            let Some(region) = self.left.remove(self.rng.below(self.left.len())) else { return };
+            let Some(region) = self.left.remove(self.rng.below(self.left.len())) else {
+                return;
+            };
             let mut text = vec![words::bare_letter(region.index())];
             text.extend(region.query(&self.query.problem));
             self.fork(Some(region), &text, Opened::ByPerson);
@@ -171,7 +194,10 @@ impl<R: FnMut(Option<Region>, &mut Rng) -> Returned> Desk<'_, R> {
     }
 
     fn fork(&mut self, region: Option<Region>, text: &[u32], by: Opened) {
-        let (Some(open), Some(close)) = (words::fork_open(self.forked + 1), words::fork_close(self.forked + 1)) else {
+        let (Some(open), Some(close)) = (
+            words::fork_open(self.forked + 1),
+            words::fork_close(self.forked + 1),
+        ) else {
             // no tags left: only a person who forks again and again comes here
             self.left.clear();
             return;
@@ -193,10 +219,16 @@ impl<R: FnMut(Option<Region>, &mut Rng) -> Returned> Desk<'_, R> {
     }
 
     fn join(&mut self) {
-        let Some((index, region)) = self.busy.pop_front() else { return };
+        let Some((index, region)) = self.busy.pop_front() else {
+            return;
+        };
         let returned = (self.results)(region, self.rng);
         if let (Some(join), Some(close)) = (words::join(index), words::join_close(index)) {
-            let by = if self.steered(0.5) { Opened::ByPerson } else { Opened::ByModel };
+            let by = if self.steered(0.5) {
+                Opened::ByPerson
+            } else {
+                Opened::ByModel
+            };
             self.writer.write(&[join], by);
             self.writer.given(&returned.text);
             self.writer.given(&[close]);

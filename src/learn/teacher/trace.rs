@@ -23,7 +23,10 @@ pub fn worker_cut_short(problem: &Problem, region: Region, text: &[u32], share: 
     let cut = ((words.len() as f64 * share) as usize).min(words.len());
     let done = ends.iter().filter(|end| **end <= cut).count();
     writer.own(&words[..cut]);
-    writer.returns(&Returned::list(region, &hits[..done]).found, Opened::ByPerson);
+    writer.returns(
+        &Returned::list(region, &hits[..done]).found,
+        Opened::ByPerson,
+    );
     writer.example(Role::Worker)
 }
 

@@ -95,7 +95,10 @@ impl Expression {
         let mut stack: Vec<Rational> = Vec::new();
         for item in &self.0 {
             let value = match item {
-                Item::Number(n) => i64::try_from(*n).ok().map(Rational::whole).ok_or(NoValue::TooLarge)?,
+                Item::Number(n) => i64::try_from(*n)
+                    .ok()
+                    .map(Rational::whole)
+                    .ok_or(NoValue::TooLarge)?,
                 Item::Operator(operator) => {
                     let (Some(right), Some(left)) = (stack.pop(), stack.pop()) else {
                         return Err(NoValue::TooLarge);
@@ -157,9 +160,16 @@ pub fn candidates(text: &str) -> Vec<Candidate<'_>> {
             let first = usize::from(is_bullet(text, &run));
             let run_now = std::mem::replace(&mut run, rest);
             let lexemes = run_now[first..].to_vec();
-            let numbers = lexemes.iter().filter(|l| matches!(l.lexeme, Lexeme::Number(_))).count();
-            let operators = lexemes.iter().any(|l| matches!(l.lexeme, Lexeme::Operator(_)));
-            if let (Some(a), Some(b), true, true) = (lexemes.first(), lexemes.last(), numbers >= 2, operators) {
+            let numbers = lexemes
+                .iter()
+                .filter(|l| matches!(l.lexeme, Lexeme::Number(_)))
+                .count();
+            let operators = lexemes
+                .iter()
+                .any(|l| matches!(l.lexeme, Lexeme::Operator(_)));
+            if let (Some(a), Some(b), true, true) =
+                (lexemes.first(), lexemes.last(), numbers >= 2, operators)
+            {
                 let text = text.get(a.from..b.to).unwrap_or_default();
                 out.push(Candidate { text, lexemes });
             }
@@ -184,7 +194,9 @@ fn first_part(text: &str, run: &[Placed]) -> usize {
         }
         let ends = matches!(placed.lexeme, Lexeme::Number(_) | Lexeme::Close);
         let begins = run.get(i + 1).is_some_and(|next| {
-            let apart = text.get(placed.to..next.from).is_some_and(|gap| !gap.is_empty());
+            let apart = text
+                .get(placed.to..next.from)
+                .is_some_and(|gap| !gap.is_empty());
             match next.lexeme {
                 Lexeme::Number(_) => true,
                 Lexeme::Open => apart,
@@ -200,10 +212,17 @@ fn first_part(text: &str, run: &[Placed]) -> usize {
 
 /// Whether a run begins with a list bullet: a sign at the start of a line with a space behind it.
 fn is_bullet(text: &str, run: &[Placed]) -> bool {
-    let [first, second, ..] = run else { return false };
-    matches!(first.lexeme, Lexeme::Operator(Operator::Minus | Operator::Times | Operator::Plus))
-        && second.from > first.to
-        && text[..first.from].rsplit('\n').next().is_some_and(|line| line.trim().is_empty())
+    let [first, second, ..] = run else {
+        return false;
+    };
+    matches!(
+        first.lexeme,
+        Lexeme::Operator(Operator::Minus | Operator::Times | Operator::Plus)
+    ) && second.from > first.to
+        && text[..first.from]
+            .rsplit('\n')
+            .next()
+            .is_some_and(|line| line.trim().is_empty())
 }
 
 /// A candidate's expression; `None` where it is not well-formed. There is no sign in front of numbers, and
@@ -235,12 +254,11 @@ pub fn parse(lexemes: &[Placed]) -> Option<Expression> {
                 held.push(Held::Operator(operator));
                 expects_number = true;
             }
-            (Lexeme::Close, false) => loop {
-                match held.pop()? {
-                    Held::Operator(operator) => items.push(Item::Operator(operator)),
-                    Held::Open => break,
+            (Lexeme::Close, false) => {
+                while let Held::Operator(operator) = held.pop()? {
+                    items.push(Item::Operator(operator));
                 }
-            },
+            }
             _ => return None,
         }
     }
@@ -286,7 +304,15 @@ struct Lexer<'a> {
 
 impl<'a> Lexer<'a> {
     fn new(text: &'a str) -> Self {
-        Self { text, at: 0, braces: Vec::new(), coming: None, runs: Vec::new(), run: Vec::new(), interrupted: false }
+        Self {
+            text,
+            at: 0,
+            braces: Vec::new(),
+            coming: None,
+            runs: Vec::new(),
+            run: Vec::new(),
+            interrupted: false,
+        }
     }
 
     /// Lexemes, cut wherever something else stands between them.
@@ -314,7 +340,11 @@ impl<'a> Lexer<'a> {
     }
 
     fn push(&mut self, lexeme: Lexeme, to: usize) {
-        self.run.push(Placed { lexeme, from: self.at, to });
+        self.run.push(Placed {
+            lexeme,
+            from: self.at,
+            to,
+        });
     }
 
     fn take(&mut self, lexeme: Lexeme, len: usize) {
@@ -323,7 +353,9 @@ impl<'a> Lexer<'a> {
     }
 
     fn length_while(&self, keep: impl Fn(char) -> bool) -> usize {
-        self.text[self.at..].find(|c| !keep(c)).unwrap_or(self.text.len() - self.at)
+        self.text[self.at..]
+            .find(|c| !keep(c))
+            .unwrap_or(self.text.len() - self.at)
     }
 
     fn read(&mut self, c: char) {
@@ -341,7 +373,9 @@ impl<'a> Lexer<'a> {
             }
             '+' | '＋' => self.take(Lexeme::Operator(Operator::Plus), len),
             '-' | '−' | '–' | '－' => self.take(Lexeme::Operator(Operator::Minus), len),
-            '*' | '×' | '·' | '⋅' | '∗' | '✕' => self.take(Lexeme::Operator(Operator::Times), len),
+            '*' | '×' | '·' | '⋅' | '∗' | '✕' => {
+                self.take(Lexeme::Operator(Operator::Times), len)
+            }
             '/' | '÷' | '∕' | '⁄' => self.take(Lexeme::Operator(Operator::Over), len),
             '(' | '[' | '（' => self.take(Lexeme::Open, len),
             ')' | ']' | '）' => self.take(Lexeme::Close, len),
@@ -394,7 +428,9 @@ impl<'a> Lexer<'a> {
 
     fn command(&mut self) {
         let rest = &self.text[self.at + 1..];
-        let name_len = rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(rest.len());
+        let name_len = rest
+            .find(|c: char| !c.is_ascii_alphabetic())
+            .unwrap_or(rest.len());
         let whole = name_len + 1;
         match &rest[..name_len] {
             "times" | "cdot" | "ast" => self.take(Lexeme::Operator(Operator::Times), whole),
@@ -464,8 +500,29 @@ mod tests {
     #[test]
     fn what_is_no_expression_is_nothing() {
         for text in [
-            "", "1 +", "* 3", "-3 + 4", "1 + + 2", "(1 + 2", "1 + 2)", "1 2", "2(3)", "2**3", "1,5 + 2", "1.5 + 2", "x + 1",
-            "1 + 2 = 3", "()", "1 + ()", r"\frac{1}", r"\frac12", r"\frac{1}{2", "{1", "1}", "٣ + ١", "2^3",
+            "",
+            "1 +",
+            "* 3",
+            "-3 + 4",
+            "1 + + 2",
+            "(1 + 2",
+            "1 + 2)",
+            "1 2",
+            "2(3)",
+            "2**3",
+            "1,5 + 2",
+            "1.5 + 2",
+            "x + 1",
+            "1 + 2 = 3",
+            "()",
+            "1 + ()",
+            r"\frac{1}",
+            r"\frac12",
+            r"\frac{1}{2",
+            "{1",
+            "1}",
+            "٣ + ١",
+            "2^3",
         ] {
             assert_eq!(value(text), None, "{text}");
         }
@@ -475,8 +532,11 @@ mod tests {
     fn zero_division_and_huge_numbers_have_no_value() {
         let no = |text: &str| parse_text(text).map(|e| e.value());
         assert_eq!(no("4 / (3 - 3)"), Some(Err(NoValue::DivisionByZero)));
-        assert_eq!(no(&format!("{} + 1", "9".repeat(400))), Some(Err(NoValue::TooLarge)));
-        let product = vec!["9000000000000000000"; 9].join(" * ");
+        assert_eq!(
+            no(&format!("{} + 1", "9".repeat(400))),
+            Some(Err(NoValue::TooLarge))
+        );
+        let product = ["9000000000000000000"; 9].join(" * ");
         assert_eq!(no(&product), Some(Err(NoValue::TooLarge)));
     }
 
@@ -493,12 +553,18 @@ mod tests {
 
     #[test]
     fn expressions_are_found_among_other_text() {
-        assert_eq!(found("A1 ( 12 - 9 ) * 4 + 6 B1 12 + 9 - 6 / 2"), ["( 12 - 9 ) * 4 + 6", "12 + 9 - 6 / 2"]);
+        assert_eq!(
+            found("A1 ( 12 - 9 ) * 4 + 6 B1 12 + 9 - 6 / 2"),
+            ["( 12 - 9 ) * 4 + 6", "12 + 9 - 6 / 2"]
+        );
         assert_eq!(
             found("1. (12-9)*4 = 12\n2) 6 + 4*2 = 14\n(3) 9-1\n- 5 * 2\n* 4 + 4"),
             ["(12-9)*4", "6 + 4*2", "9-1", "5 * 2", "4 + 4"]
         );
-        assert_eq!(found("Solution: **3 × 4** and `5+6`, $7-2$; \\(8/2\\)."), ["3 × 4", "5+6", "7-2", "8/2"]);
+        assert_eq!(
+            found("Solution: **3 × 4** and `5+6`, $7-2$; \\(8/2\\)."),
+            ["3 × 4", "5+6", "7-2", "8/2"]
+        );
         assert_eq!(found("12 = 3 * 4"), ["3 * 4"]);
         assert!(found("none, 4 of 5 well-known 7").is_empty());
     }

@@ -55,7 +55,9 @@ pub enum BadCountdown {
     #[error("{0} cannot be made of {1}; try another target")]
     Unsolvable(u64, String),
     /// Fewer solutions than wanted.
-    #[error("only {0} distinct solution(s) exist, {1} are wanted; write `find {0}` behind the target")]
+    #[error(
+        "only {0} distinct solution(s) exist, {1} are wanted; write `find {0}` behind the target"
+    )]
     TooFew(usize, usize),
 }
 
@@ -81,14 +83,22 @@ impl Countdown {
         if !(2..=MOST_NUMBERS).contains(&numbers.len()) {
             return Err(BadCountdown::Count(numbers.len()));
         }
-        if let Some(bad) = numbers.iter().chain([&target]).find(|n| !(1..=LARGEST).contains(*n)) {
+        if let Some(bad) = numbers
+            .iter()
+            .chain([&target])
+            .find(|n| !(1..=LARGEST).contains(*n))
+        {
             return Err(BadCountdown::Number(bad.to_string()));
         }
         if !(1..=MOST_REQUIRED).contains(&required) {
             return Err(BadCountdown::Required(required.to_string()));
         }
         numbers.sort_unstable_by(|a, b| b.cmp(a));
-        Ok(Self { numbers, target, required })
+        Ok(Self {
+            numbers,
+            target,
+            required,
+        })
     }
 
     /// From what follows the word `countdown`.
@@ -96,7 +106,11 @@ impl Countdown {
     /// # Errors
     /// As [`Self::new`], and for another syntax.
     pub fn parse(text: &str) -> Result<Self, BadCountdown> {
-        let Self { numbers, target, required } = Self::parse_known(text)?;
+        let Self {
+            numbers,
+            target,
+            required,
+        } = Self::parse_known(text)?;
         Self::new(numbers, target, required)
     }
 
@@ -106,7 +120,10 @@ impl Countdown {
     /// [`BadCountdown`] for another syntax and for numbers out of range.
     pub(super) fn parse_known(text: &str) -> Result<Self, BadCountdown> {
         let syntax = |why: &str| BadCountdown::Syntax(why.to_owned());
-        let spaced = text.replace("->", " = ").replace('=', " = ").replace([',', ';'], " ");
+        let spaced = text
+            .replace("->", " = ")
+            .replace('=', " = ")
+            .replace([',', ';'], " ");
         let mut words = spaced.split_whitespace();
         let mut numbers = Vec::new();
         loop {
@@ -116,13 +133,19 @@ impl Countdown {
                 None => return Err(syntax("there is no `=`")),
             }
         }
-        let target = number(words.next().ok_or_else(|| syntax("there is no target behind `=`"))?)?;
+        let target = number(
+            words
+                .next()
+                .ok_or_else(|| syntax("there is no target behind `=`"))?,
+        )?;
         let required = match (words.next(), words.next()) {
             (None, _) => DEFAULT_REQUIRED,
-            (Some("find"), Some(count)) => {
-                count.parse().map_err(|_| BadCountdown::Required(shortened(count)))?
+            (Some("find"), Some(count)) => count
+                .parse()
+                .map_err(|_| BadCountdown::Required(shortened(count)))?,
+            (Some(other), _) => {
+                return Err(syntax(&format!("{:?} is not understood", shortened(other))));
             }
-            (Some(other), _) => return Err(syntax(&format!("{:?} is not understood", shortened(other)))),
         };
         match words.next() {
             Some(more) => Err(syntax(&format!("{:?} is too much", shortened(more)))),
@@ -132,7 +155,11 @@ impl Countdown {
 
     /// An instance of which the preset is known to have enough solutions.
     fn known(numbers: Vec<u64>, target: u64) -> Self {
-        Self { numbers, target, required: DEFAULT_REQUIRED }
+        Self {
+            numbers,
+            target,
+            required: DEFAULT_REQUIRED,
+        }
     }
 
     /// The numbers, from large to small.
@@ -180,7 +207,9 @@ impl Countdown {
             .take(MOST_CANDIDATES)
             .map(|candidate| {
                 let verdict = self.judge(&candidate.lexemes);
-                let distinct = verdict.as_ref().is_ok_and(|normal| seen.insert(normal.clone()));
+                let distinct = verdict
+                    .as_ref()
+                    .is_ok_and(|normal| seen.insert(normal.clone()));
                 Found {
                     text: candidate.text.to_owned(),
                     correct: verdict.is_ok(),
@@ -219,7 +248,12 @@ impl Countdown {
 
 impl fmt::Display for Countdown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "countdown {} = {}", listed(&self.numbers, " "), self.target)?;
+        write!(
+            f,
+            "countdown {} = {}",
+            listed(&self.numbers, " "),
+            self.target
+        )?;
         match self.required {
             DEFAULT_REQUIRED => Ok(()),
             n => write!(f, " find {n}"),
@@ -228,12 +262,19 @@ impl fmt::Display for Countdown {
 }
 
 fn listed(numbers: &[u64], between: &str) -> String {
-    numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(between)
+    numbers
+        .iter()
+        .map(u64::to_string)
+        .collect::<Vec<_>>()
+        .join(between)
 }
 
 fn number(word: &str) -> Result<u64, BadCountdown> {
     let digits = !word.is_empty() && word.bytes().all(|b| b.is_ascii_digit());
-    let value = word.parse().ok().filter(|n| digits && (1..=LARGEST).contains(n));
+    let value = word
+        .parse()
+        .ok()
+        .filter(|n| digits && (1..=LARGEST).contains(n));
     value.ok_or_else(|| BadCountdown::Number(shortened(word)))
 }
 
@@ -256,7 +297,10 @@ mod tests {
     fn a_spec_reads_back_as_itself() {
         for spec in ["countdown 10 6 5 3 = 30", "countdown 12 9 6 4 = 30 find 2"] {
             let rest = spec.strip_prefix("countdown").expect("a prefix");
-            assert_eq!(Countdown::parse(rest).map(|t| t.to_string()), Ok(spec.to_owned()));
+            assert_eq!(
+                Countdown::parse(rest).map(|t| t.to_string()),
+                Ok(spec.to_owned())
+            );
         }
         assert_eq!(Countdown::parse("3, 5,6 10->30"), Ok(task()));
         assert!(task().query().starts_with("countdown 10 6 5 3 = 30\n"));
@@ -286,9 +330,18 @@ mod tests {
     #[test]
     fn right_wrong_and_repeated_solutions_are_told_apart() {
         let task = Countdown::parse("12 9 6 4 = 18 find 2").expect("an instance");
-        let checked = task.check("A1 ( 12 - 9 ) * 4 + 6 B1 6 + 4 * ( 12 - 9 ) C1 12 + 9 - 6 / 2 D1 12 + 6 * ( 9 / 4 )");
-        let marks: Vec<(bool, bool)> = checked.found.iter().map(|f| (f.correct, f.distinct)).collect();
-        assert_eq!(marks, [(true, true), (true, false), (false, false), (false, false)]);
+        let checked = task.check(
+            "A1 ( 12 - 9 ) * 4 + 6 B1 6 + 4 * ( 12 - 9 ) C1 12 + 9 - 6 / 2 D1 12 + 6 * ( 9 / 4 )",
+        );
+        let marks: Vec<(bool, bool)> = checked
+            .found
+            .iter()
+            .map(|f| (f.correct, f.distinct))
+            .collect();
+        assert_eq!(
+            marks,
+            [(true, true), (true, false), (false, false), (false, false)]
+        );
         assert_eq!(checked.found[2].why, Some(Wrong::OtherNumbers));
         assert_eq!(checked.found[3].why, Some(Wrong::Value("51/2".into())));
         assert_eq!((checked.n_correct, checked.required), (1, 2));
@@ -297,14 +350,24 @@ mod tests {
 
     #[test]
     fn every_number_must_be_used_exactly_once() {
-        let check = |answer: &str| task().check(answer).found.into_iter().next().and_then(|f| f.why);
+        let check = |answer: &str| {
+            task()
+                .check(answer)
+                .found
+                .into_iter()
+                .next()
+                .and_then(|f| f.why)
+        };
         assert_eq!(check("10 * 3"), Some(Wrong::OtherNumbers));
         assert_eq!(check("10 * 3 + 6 - 6 * 5 / 5"), Some(Wrong::OtherNumbers));
         assert_eq!(check("106 - 53"), Some(Wrong::OtherNumbers));
         assert_eq!(check("10 / (6 - 6) + 5"), Some(Wrong::OtherNumbers));
         assert_eq!(check("10 / (5 + 3 - 6 - 2)"), Some(Wrong::OtherNumbers));
         let zero = Countdown::new(vec![6, 3, 3, 2], 4, 1).expect("an instance");
-        assert_eq!(zero.check("6 / (3 - 3) + 2").found[0].why, Some(Wrong::DivisionByZero));
+        assert_eq!(
+            zero.check("6 / (3 - 3) + 2").found[0].why,
+            Some(Wrong::DivisionByZero)
+        );
     }
 
     #[test]
@@ -319,7 +382,14 @@ mod tests {
     fn hostile_answers_cost_little_and_count_nothing() {
         let deep = format!("{}10+6{}", "(".repeat(10_000), ")".repeat(10_000));
         let flood = "1+1\n".repeat(20_000);
-        for answer in [deep.as_str(), &flood, &"9".repeat(1 << 20), &"1+".repeat(1 << 18), "", "\u{0}\u{feff}"] {
+        for answer in [
+            deep.as_str(),
+            &flood,
+            &"9".repeat(1 << 20),
+            &"1+".repeat(1 << 18),
+            "",
+            "\u{0}\u{feff}",
+        ] {
             assert_eq!(task().check(answer).n_correct, 0);
         }
         assert_eq!(task().check(&flood).found.len(), MOST_CANDIDATES);

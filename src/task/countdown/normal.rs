@@ -7,8 +7,9 @@
 //! numbers and the other way round (the tests count 6, 68 and 1170 classes for 2, 3 and 4 numbers, as in
 //! OEIS A140606).
 //!
-//! Two rules make it stricter, by value: a factor worth 1 (or -1) may be multiplied or divided, and a whole
-//! product worth 1 (or -1) may be turned upside down; neither gives a new solution.
+//! Three rules make it stricter, by value: a factor worth 1 (or -1) may be multiplied or divided, a whole
+//! product worth 1 (or -1) may be turned upside down, and a product worth 0 may be added or subtracted; none
+//! of this gives a new solution.
 
 use super::expression::{Expression, Item, Operator};
 use crate::task::rational::Rational;
@@ -41,16 +42,23 @@ pub struct Part {
 enum Shape {
     Number(u64),
     Sum(Vec<Form>, Vec<Form>),
-    /// Factors with their values, which the rules about 1 need.
-    Product(Vec<(Form, Rational)>, Vec<(Form, Rational)>),
+    /// Multiplied and divided.
+    Product(Vec<Factor>, Vec<Factor>),
 }
+
+/// A factor with its value, which the rules about 1 need.
+type Factor = (Form, Rational);
 
 impl Part {
     /// A number.
     #[must_use]
     pub fn number(n: u64) -> Option<Self> {
         let value = Rational::whole(i64::try_from(n).ok()?);
-        Some(Self { negative: false, shape: Shape::Number(n), value })
+        Some(Self {
+            negative: false,
+            shape: Shape::Number(n),
+            value,
+        })
     }
 
     /// What it is worth.
@@ -72,8 +80,16 @@ impl Part {
                 minus.sort_unstable();
                 // an empty list must not become the first one by being the lesser
                 let swap = plus.is_empty() || (!minus.is_empty() && minus < plus);
-                let shape = if swap { Shape::Sum(minus, plus) } else { Shape::Sum(plus, minus) };
-                Self { negative: swap, shape, value }
+                let shape = if swap {
+                    Shape::Sum(minus, plus)
+                } else {
+                    Shape::Sum(plus, minus)
+                };
+                Self {
+                    negative: swap,
+                    shape,
+                    value,
+                }
             }
             Operator::Times | Operator::Over => {
                 let negative = left.negative != right.negative;
@@ -85,7 +101,11 @@ impl Part {
                 };
                 over.extend(to_over);
                 under.extend(to_under);
-                Self { negative, shape: Shape::Product(over, under), value }
+                Self {
+                    negative,
+                    shape: Shape::Product(over, under),
+                    value,
+                }
             }
         })
     }
@@ -94,21 +114,26 @@ impl Part {
     #[must_use]
     pub fn finish(self) -> Normal {
         let negative = self.negative;
-        Normal { negative, form: self.into_form() }
+        Normal {
+            negative,
+            form: self.into_form(),
+        }
     }
 
     fn into_terms(self, flipped: bool, plus: &mut Vec<Form>, minus: &mut Vec<Form>) {
-        let (plus, minus) = if self.negative == flipped { (plus, minus) } else { (minus, plus) };
+        let subtracted = self.negative != flipped;
         match self.shape {
             Shape::Sum(a, b) => {
+                let (a, b) = if subtracted { (b, a) } else { (a, b) };
                 plus.extend(a);
                 minus.extend(b);
             }
+            _ if subtracted && !self.value.is_zero() => minus.push(self.into_form()),
             _ => plus.push(self.into_form()),
         }
     }
 
-    fn into_factors(self) -> (Vec<(Form, Rational)>, Vec<(Form, Rational)>) {
+    fn into_factors(self) -> (Vec<Factor>, Vec<Factor>) {
         match self.shape {
             Shape::Product(over, under) => (over, under),
             _ => {
@@ -124,9 +149,10 @@ impl Part {
             Shape::Number(n) => Form::Number(n),
             Shape::Sum(plus, minus) => Form::Sum(plus, minus),
             Shape::Product(mut over, under) => {
-                let (units, under): (Vec<_>, Vec<_>) = under.into_iter().partition(|(_, v)| v.is_unit());
+                let (units, under): (Vec<_>, Vec<_>) =
+                    under.into_iter().partition(|(_, v)| v.is_unit());
                 over.extend(units);
-                let forms = |list: Vec<(Form, Rational)>| {
+                let forms = |list: Vec<Factor>| {
                     let mut forms: Vec<Form> = list.into_iter().map(|(form, _)| form).collect();
                     forms.sort_unstable();
                     forms
@@ -207,10 +233,11 @@ mod tests {
     }
 
     #[test]
-    fn multiplying_and_dividing_by_one_are_the_same_idea() {
+    fn what_changes_no_value_is_no_new_idea() {
         assert!(same("5 * 6 * (3 - 2)", "5 * 6 / (3 - 2)"));
         assert!(same("5 * 6 * (2 - 3)", "5 * 6 / (2 - 3)"));
         assert!(same("7 + 6 / (2 * 3)", "7 + 2 * 3 / 6"));
+        assert!(same("7 + 2 * (3 - 3)", "7 - 2 * (3 - 3)"));
         assert!(!same("5 * 6 * (4 - 2)", "5 * 6 / (4 - 2)"));
     }
 
@@ -222,12 +249,20 @@ mod tests {
         let mut out = Vec::new();
         for mask in 1..(1u32 << numbers.len()) - 1 {
             let pick = |inside: bool| -> Vec<u64> {
-                let chosen = numbers.iter().enumerate().filter(|(i, _)| (mask >> i & 1 == 1) == inside);
+                let chosen = numbers
+                    .iter()
+                    .enumerate()
+                    .filter(|(i, _)| (mask >> i & 1 == 1) == inside);
                 chosen.map(|(_, n)| *n).collect()
             };
             for left in all_parts(&pick(true)) {
                 for right in all_parts(&pick(false)) {
-                    for operator in [Operator::Plus, Operator::Minus, Operator::Times, Operator::Over] {
+                    for operator in [
+                        Operator::Plus,
+                        Operator::Minus,
+                        Operator::Times,
+                        Operator::Over,
+                    ] {
                         out.extend(Part::joined(operator, left.clone(), right.clone()));
                     }
                 }
@@ -239,9 +274,11 @@ mod tests {
     #[test]
     fn the_number_of_classes_is_the_known_one() {
         // large primes: no factor is worth 1 by accident
-        for (numbers, classes) in
-            [(&[7919u64, 104_729][..], 6), (&[7919, 104_729, 15_485_863], 68), (&[101, 1009, 10_007, 100_003], 1170)]
-        {
+        for (numbers, classes) in [
+            (&[7919u64, 104_729][..], 6),
+            (&[7919, 104_729, 15_485_863], 68),
+            (&[101, 1009, 10_007, 100_003], 1170),
+        ] {
             let forms: HashSet<Normal> = all_parts(numbers).into_iter().map(Part::finish).collect();
             assert_eq!(forms.len(), classes, "{numbers:?}");
         }
@@ -265,10 +302,16 @@ mod tests {
         /// The same function, written otherwise.
         fn rewritten(&self, choices: &mut impl Iterator<Item = u8>) -> Tree {
             use Operator::{Minus, Over, Plus, Times};
-            let Tree::Node(op, a, b) = self else { return self.clone() };
+            let Tree::Node(op, a, b) = self else {
+                return self.clone();
+            };
             let node = |op, a, b| Tree::Node(op, Box::new(a), Box::new(b));
             let (a, b) = (a.rewritten(choices), b.rewritten(choices));
-            let (weak, strong) = if matches!(op, Plus | Minus) { (Plus, Minus) } else { (Times, Over) };
+            let (weak, strong) = if matches!(op, Plus | Minus) {
+                (Plus, Minus)
+            } else {
+                (Times, Over)
+            };
             match (choices.next().unwrap_or(0) % 4, op, b) {
                 (0, Plus | Times, b) => node(*op, b, a),
                 // a + (c + d) = (a + c) + d; a + (c - d) = (a + c) - d
@@ -277,12 +320,24 @@ mod tests {
                 }
                 // a - (c + d) = (a - c) - d; a - (c - d) = (a - c) + d
                 (1, Minus | Over, Tree::Node(inner, c, d)) if inner == weak || inner == strong => {
-                    node(if inner == weak { strong } else { weak }, node(strong, a, *c), *d)
+                    node(
+                        if inner == weak { strong } else { weak },
+                        node(strong, a, *c),
+                        *d,
+                    )
                 }
                 // a - c * (d - e) = a + c * (e - d)
-                (2, Plus | Minus, Tree::Node(Times, c, d)) if matches!(*d, Tree::Node(Minus, ..)) => {
-                    let Tree::Node(_, d, e) = *d else { return self.clone() };
-                    node(if *op == Plus { Minus } else { Plus }, a, node(Times, *c, node(Minus, *e, *d)))
+                (2, Plus | Minus, Tree::Node(Times, c, d))
+                    if matches!(*d, Tree::Node(Minus, ..)) =>
+                {
+                    let Tree::Node(_, d, e) = *d else {
+                        return self.clone();
+                    };
+                    node(
+                        if *op == Plus { Minus } else { Plus },
+                        a,
+                        node(Times, *c, node(Minus, *e, *d)),
+                    )
                 }
                 (_, _, b) => node(*op, a, b),
             }
@@ -290,11 +345,21 @@ mod tests {
     }
 
     fn tree() -> impl Strategy<Value = Tree> {
-        let operator =
-            || prop_oneof![Just(Operator::Plus), Just(Operator::Minus), Just(Operator::Times), Just(Operator::Over)];
+        let operator = || {
+            prop_oneof![
+                Just(Operator::Plus),
+                Just(Operator::Minus),
+                Just(Operator::Times),
+                Just(Operator::Over)
+            ]
+        };
         let ops = (operator(), operator(), operator());
-        (Just(vec![0usize, 1, 2, 3]).prop_shuffle(), ops, any::<[prop::sample::Index; 3]>()).prop_map(
-            |(order, (x, y, z), at)| {
+        (
+            Just(vec![0usize, 1, 2, 3]).prop_shuffle(),
+            ops,
+            any::<[prop::sample::Index; 3]>(),
+        )
+            .prop_map(|(order, (x, y, z), at)| {
                 let mut parts: Vec<Tree> = order.into_iter().map(Tree::Leaf).collect();
                 for (op, at) in [x, y, z].into_iter().zip(at) {
                     let i = at.index(parts.len() - 1);
@@ -302,11 +367,14 @@ mod tests {
                     parts.insert(i, Tree::Node(op, Box::new(a), Box::new(b)));
                 }
                 parts.remove(0)
-            },
-        )
+            })
     }
 
-    const PRIMES: [[u64; 4]; 3] = [[101, 1009, 10_007, 100_003], [7919, 541, 65_537, 97], [31, 8191, 127, 131_071]];
+    const PRIMES: [[u64; 4]; 3] = [
+        [101, 1009, 10_007, 100_003],
+        [7919, 541, 65_537, 97],
+        [31, 8191, 127, 131_071],
+    ];
 
     proptest! {
         #[test]
@@ -332,11 +400,19 @@ mod tests {
         let mut by_values: HashMap<Vec<String>, Normal> = HashMap::new();
         let columns = PRIMES.map(|numbers| all_parts(&numbers));
         for ((first, second), third) in columns[0].iter().zip(&columns[1]).zip(&columns[2]) {
-            let values = [first, second, third].map(|p| p.value().to_string()).to_vec();
+            let values = [first, second, third]
+                .map(|p| p.value().to_string())
+                .to_vec();
             let form = first.clone().finish();
-            assert_eq!(*by_values.entry(values).or_insert_with(|| form.clone()), form);
+            assert_eq!(
+                *by_values.entry(values).or_insert_with(|| form.clone()),
+                form
+            );
         }
-        assert_eq!(by_values.len(), by_values.values().collect::<HashSet<_>>().len());
+        assert_eq!(
+            by_values.len(),
+            by_values.values().collect::<HashSet<_>>().len()
+        );
         assert_eq!(by_values.len(), 1170);
     }
 }

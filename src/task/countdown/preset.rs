@@ -56,8 +56,14 @@ pub fn small_instances(split: Split) -> Vec<Countdown> {
     let mut out = Vec::new();
     for set in small_sets(split) {
         let numbers = set.map(u64::from);
-        let forms = forms_by_target(&numbers, SMALL_TARGETS, Values::Whole(i64::from(SMALL_MOST)));
-        let rich = forms.into_iter().filter(|(_, forms)| forms.len() >= DEFAULT_REQUIRED);
+        let forms = forms_by_target(
+            &numbers,
+            SMALL_TARGETS,
+            Values::Whole(i64::from(SMALL_MOST)),
+        );
+        let rich = forms
+            .into_iter()
+            .filter(|(_, forms)| forms.len() >= DEFAULT_REQUIRED);
         out.extend(rich.map(|(target, _)| Countdown::known(numbers.to_vec(), u64::from(target))));
     }
     out
@@ -72,7 +78,11 @@ pub fn small(split: Split, rng: &mut Rng) -> Countdown {
         let set = sets[rng.below(sets.len())].map(u64::from);
         let target = SMALL_TARGETS.start() + rng.below(width) as u32;
         let values = Values::Whole(i64::from(SMALL_MOST));
-        if solve(&set, i64::from(target), values, DEFAULT_REQUIRED).solutions.len() == DEFAULT_REQUIRED {
+        if solve(&set, i64::from(target), values, DEFAULT_REQUIRED)
+            .solutions
+            .len()
+            == DEFAULT_REQUIRED
+        {
             return Countdown::known(set.to_vec(), u64::from(target));
         }
     }
@@ -96,7 +106,12 @@ pub fn large(rng: &mut Rng) -> Countdown {
         numbers.sort_unstable_by(|a, b| b.cmp(a));
         let width = (LARGE_TARGETS.end() - LARGE_TARGETS.start() + 1) as usize;
         let target = LARGE_TARGETS.start() + rng.below(width) as u64;
-        let solved = solve(&numbers, target as i64, Values::Whole(10_000), DEFAULT_REQUIRED);
+        let solved = solve(
+            &numbers,
+            target as i64,
+            Values::Whole(10_000),
+            DEFAULT_REQUIRED,
+        );
         if solved.solutions.len() == DEFAULT_REQUIRED {
             return Countdown::known(numbers, target);
         }

@@ -49,9 +49,16 @@ pub fn solve(numbers: &[u64], target: i64, values: Values, most: usize) -> Solve
                 solutions.push(solution);
             }
         }
-        if solutions.len() < most { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        if solutions.len() < most {
+            ControlFlow::Continue(())
+        } else {
+            ControlFlow::Break(())
+        }
     });
-    Solved { solutions, complete }
+    Solved {
+        solutions,
+        complete,
+    }
 }
 
 /// Normal forms of all solutions for each of the targets.
@@ -61,10 +68,17 @@ pub fn forms_by_target(
     targets: std::ops::RangeInclusive<u32>,
     values: Values,
 ) -> Vec<(u32, HashSet<Normal>)> {
-    let mut forms: Vec<(u32, HashSet<Normal>)> = targets.clone().map(|target| (target, HashSet::new())).collect();
+    let mut forms: Vec<(u32, HashSet<Normal>)> = targets
+        .clone()
+        .map(|target| (target, HashSet::new()))
+        .collect();
     let _ = every(numbers, values, |value, build| {
-        let whole = value.as_whole().and_then(|n| u32::try_from(n).ok()).filter(|n| targets.contains(n));
-        if let Some((_, forms)) = whole.and_then(|n| forms.get_mut((n - targets.start()) as usize)) {
+        let whole = value
+            .as_whole()
+            .and_then(|n| u32::try_from(n).ok())
+            .filter(|n| targets.contains(n));
+        if let Some((_, forms)) = whole.and_then(|n| forms.get_mut((n - targets.start()) as usize))
+        {
             forms.extend(build().map(|solution| solution.normal));
         }
         ControlFlow::Continue(())
@@ -94,11 +108,21 @@ fn every(
 ) -> bool {
     let mut nodes = Vec::new();
     for n in numbers {
-        let Ok(small) = i64::try_from(*n) else { return false };
-        nodes.push(Node { value: Rational::whole(small), how: How::Number(*n) });
+        let Ok(small) = i64::try_from(*n) else {
+            return false;
+        };
+        nodes.push(Node {
+            value: Rational::whole(small),
+            how: How::Number(*n),
+        });
     }
     let open: Vec<usize> = (0..nodes.len()).collect();
-    let mut search = Search { nodes, values, visit, steps: 0 };
+    let mut search = Search {
+        nodes,
+        values,
+        visit,
+        steps: 0,
+    };
     search.descend(&open).is_continue()
 }
 
@@ -118,7 +142,12 @@ impl<V: FnMut(Rational, &dyn Fn() -> Option<Solution>) -> ControlFlow<()>> Searc
         }
         for i in 0..open.len() {
             for j in 0..open.len() {
-                for operator in [Operator::Plus, Operator::Times, Operator::Minus, Operator::Over] {
+                for operator in [
+                    Operator::Plus,
+                    Operator::Times,
+                    Operator::Minus,
+                    Operator::Over,
+                ] {
                     let swaps = matches!(operator, Operator::Plus | Operator::Times);
                     if i == j || (swaps && i > j) {
                         continue;
@@ -129,11 +158,19 @@ impl<V: FnMut(Rational, &dyn Fn() -> Option<Solution>) -> ControlFlow<()>> Searc
                     }
                     let (left, right) = (open[i], open[j]);
                     let value = operator.apply(self.nodes[left].value, self.nodes[right].value);
-                    let Some(value) = value.filter(|v| self.allows(*v)) else { continue };
+                    let Some(value) = value.filter(|v| self.allows(*v)) else {
+                        continue;
+                    };
                     let depth = self.nodes.len();
-                    self.nodes.push(Node { value, how: How::Step(operator, left, right) });
-                    let mut rest: Vec<usize> =
-                        open.iter().copied().filter(|n| *n != left && *n != right).collect();
+                    self.nodes.push(Node {
+                        value,
+                        how: How::Step(operator, left, right),
+                    });
+                    let mut rest: Vec<usize> = open
+                        .iter()
+                        .copied()
+                        .filter(|n| *n != left && *n != right)
+                        .collect();
                     rest.push(depth);
                     let flow = self.descend(&rest);
                     self.nodes.truncate(depth);
@@ -147,14 +184,19 @@ impl<V: FnMut(Rational, &dyn Fn() -> Option<Solution>) -> ControlFlow<()>> Searc
     fn allows(&self, value: Rational) -> bool {
         match self.values {
             Values::Any => true,
-            Values::Whole(most) => value.as_whole().is_some_and(|n| (1..=i128::from(most)).contains(&n)),
+            Values::Whole(most) => value
+                .as_whole()
+                .is_some_and(|n| (1..=i128::from(most)).contains(&n)),
         }
     }
 }
 
 fn build(nodes: &[Node], at: usize) -> Option<Solution> {
     let (part, text, _) = part(nodes, at)?;
-    Some(Solution { text, normal: part.finish() })
+    Some(Solution {
+        text,
+        normal: part.finish(),
+    })
 }
 
 /// Part, text and rank (0 sum, 1 product, 2 number) of a node.
@@ -166,9 +208,13 @@ fn part(nodes: &[Node], at: usize) -> Option<(Part, String, u8)> {
             let (right, right_text, right_rank) = part(nodes, right)?;
             let rank = u8::from(matches!(operator, Operator::Times | Operator::Over));
             let swaps = matches!(operator, Operator::Plus | Operator::Times);
-            let wrap = |text: String, wrapped: bool| if wrapped { format!("({text})") } else { text };
+            let wrap =
+                |text: String, wrapped: bool| if wrapped { format!("({text})") } else { text };
             let left_text = wrap(left_text, left_rank < rank);
-            let right_text = wrap(right_text, right_rank < rank || (right_rank == rank && !swaps));
+            let right_text = wrap(
+                right_text,
+                right_rank < rank || (right_rank == rank && !swaps),
+            );
             let text = format!("{left_text} {} {right_text}", operator.sign());
             Some((Part::joined(operator, left, right)?, text, rank))
         }
@@ -187,7 +233,11 @@ mod tests {
         assert!(solved.complete);
         let texts: Vec<&str> = solved.solutions.iter().map(|s| s.text.as_str()).collect();
         assert_eq!(texts, ["8 / (3 - 8 / 3)"]);
-        assert!(solve(&[8, 8, 3, 3], 24, Values::Whole(99), 10).solutions.is_empty());
+        assert!(
+            solve(&[8, 8, 3, 3], 24, Values::Whole(99), 10)
+                .solutions
+                .is_empty()
+        );
     }
 
     #[test]
@@ -206,7 +256,12 @@ mod tests {
     #[test]
     fn all_targets_at_once_give_the_same() {
         for (target, forms) in forms_by_target(&[9, 7, 4, 2], 10..=30, Values::Whole(99)) {
-            let solved = solve(&[9, 7, 4, 2], i64::from(target), Values::Whole(99), usize::MAX);
+            let solved = solve(
+                &[9, 7, 4, 2],
+                i64::from(target),
+                Values::Whole(99),
+                usize::MAX,
+            );
             let solved: HashSet<Normal> = solved.solutions.into_iter().map(|s| s.normal).collect();
             assert_eq!(solved, forms, "{target}");
         }
