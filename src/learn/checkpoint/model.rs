@@ -1,7 +1,8 @@
 //! Trained weights as a Hugging Face folder: `config.json`, `model.safetensors`, `tokenizer.json`.
 
 use super::{Error, to_bytes, write_atomically};
-use crate::engine::local::config::{Config, RopeScaling};
+use crate::engine::local::config::Config;
+use crate::engine::local::rope::RopeScaling;
 use crate::engine::local::safetensors::Shards;
 use crate::learn::network::{Layout, Network};
 use candle_core::{DType, Device};

@@ -18,7 +18,8 @@ pub use replicas::{Learned, Replicas, Shard};
 pub use workspace::Workspace;
 
 use super::ops::{Attention, Norm, Rotation};
-use crate::engine::local::config::{Config, RopeLayout};
+use crate::engine::local::config::Config;
+use crate::engine::local::rope::RopeLayout;
 
 /// Longest context that positions are prepared for.
 const LONGEST: usize = 1 << 17;
