@@ -21,7 +21,12 @@ pub fn run(plan: Plan, json: bool) -> anyhow::Result<Exit> {
     follow(&handle);
     let finished = handle.wait()?;
     let session = file.map(|f| f.display().to_string());
-    let summary = Summary::new(&finished.organization, &finished.unfired, session.clone());
+    let summary = Summary::new(
+        &finished.header,
+        &finished.organization,
+        &finished.unfired,
+        session.clone(),
+    );
     if json {
         output::json(&summary)?;
     } else {

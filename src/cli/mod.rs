@@ -16,7 +16,9 @@ mod sessions;
 mod settings;
 mod shell;
 mod summary;
+mod train;
 mod verify;
+mod verify_answer;
 
 pub use args::{Cli, Verb};
 pub use settings::{ConfigFile, RunOptions, ScreenOptions, SessionOptions, config_folder};
@@ -74,7 +76,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
     // Before anything else starts a thread: candle reads this from the environment.
     settle_threads(threads.or(config.run.threads).map(usize::from));
     match cli.verb {
-        None => replay::shipped(&screen),
+        None => run::demo(&config, &screen),
         Some(Verb::Run(args)) => run::run(args, &config, &screen),
         Some(Verb::Resume(args)) => resume::run(args, &config, &screen),
         Some(Verb::Replay(args)) => replay::run(&args, &config, &screen),
@@ -84,6 +86,8 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
         Some(Verb::Sessions(verb)) => sessions::run(verb, &config),
         Some(Verb::Models(args)) => models::run(&args),
         Some(Verb::Doctor(args)) => doctor::run(&args, &config),
+        Some(Verb::Train(verb)) => train::run(verb),
+        Some(Verb::VerifyAnswer(args)) => verify_answer::run(&args),
         Some(Verb::Completions { shell }) => shell::completions(shell),
         Some(Verb::Man) => shell::man(),
     }

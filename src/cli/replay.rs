@@ -1,4 +1,4 @@
-//! `orgtop replay`, and `orgtop` alone.
+//! `orgtop replay`
 
 use super::args::ReplayArgs;
 use super::settings::{ConfigFile, ScreenOptions};
@@ -21,16 +21,6 @@ const SHIPPED: [(&str, &[u8]); 1] = [(
     "parallel.jsonl",
     include_bytes!("../../sessions/parallel.jsonl"),
 )];
-
-/// Replays the first shipped session.
-///
-/// # Errors
-/// The terminal is gone.
-pub fn shipped(options: &ScreenOptions) -> anyhow::Result<Exit> {
-    let (name, bytes) = SHIPPED[0];
-    let file = SessionFile::in_memory(name, bytes.to_vec())?;
-    show(file, options, None, None)
-}
 
 /// Replays a file, or one that the person picks.
 ///

@@ -1,7 +1,7 @@
 //! `orgtop resume`
 
 use super::args::ResumeArgs;
-use super::engine::Source;
+use super::engine::{Embedded, Source};
 use super::inspect::fold;
 use super::run::{audience, read_orders, show};
 use super::settings::{ConfigFile, ScreenOptions};
@@ -28,7 +28,11 @@ pub fn run(args: ResumeArgs, config: &ConfigFile, screen: &ScreenOptions) -> any
     if !folded.report.is_clean() {
         output::say(&format!("orgtop: {}", folded.report));
     }
-    let source = Source::choose(args.model.or_else(|| config.run.model.clone()), args.script)?;
+    let source = Source::choose(
+        args.model.or_else(|| config.run.model.clone()),
+        args.script,
+        Embedded::for_query(&folded.header.query),
+    )?;
     let open = source.open(&config.run)?;
     let open = if args.other_model {
         open

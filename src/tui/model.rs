@@ -27,6 +27,7 @@ use super::widget::timeline::geometry::Axis;
 use crate::live::Report;
 use crate::org::{Body, Command, Event, Organization, Outcome, ThreadId};
 use crate::record::Header;
+use crate::task::{Checked, Task};
 use ratatui::layout::Rect;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -128,6 +129,15 @@ impl Model {
             mouse: true,
             size: (80, 24),
         }
+    }
+
+    /// The verdict on the answer, where there is a task and an answer.
+    #[must_use]
+    pub fn checked(&self) -> Option<Checked> {
+        let spec = self.header.as_ref()?.task.as_deref()?;
+        let answer = self.organization.answer.as_deref()?;
+        // A task that this version cannot read has no verdict.
+        Task::parse(spec, 0).ok().map(|task| task.check(answer))
     }
 
     /// Takes in the header: the organization begins.

@@ -57,6 +57,7 @@ impl Story {
             thinking: false,
             sampling: Sampling::default(),
             limits: Limits::default(),
+            task: None,
             tau: 0.5,
         };
         let mut story = Self {
