@@ -2,7 +2,7 @@
 
 use super::Usage;
 use super::settings::RunOptions;
-use crate::engine::{Engine, embedded, EngineError, EngineThread, Script, Scripted, local};
+use crate::engine::{Engine, EngineError, EngineThread, Script, Scripted, embedded, local};
 use crate::live::OpenEngine;
 use crate::org::ThreadId;
 use anyhow::Context;

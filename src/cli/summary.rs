@@ -161,13 +161,9 @@ fn judged(header: &Header, org: &Organization, r_eta: f64) -> Option<Report> {
     // A spec that this version cannot read has no verdict.
     let task = Task::parse(header.task.as_deref()?, 0).ok()?;
     let checked = task.check(org.answer.as_deref().unwrap_or_default());
-    let kept = org.end == Some(RunEnd::Answered)
-        && org.errors.iter().all(|e| e.kind == ErrorKind::Engine);
-    let format = if kept {
-        Format::Valid
-    } else {
-        Format::Broken
-    };
+    let kept =
+        org.end == Some(RunEnd::Answered) && org.errors.iter().all(|e| e.kind == ErrorKind::Engine);
+    let format = if kept { Format::Valid } else { Format::Broken };
     let reward = Reward::new(&checked, format, r_eta, DEFAULT_LAMBDA);
     Some(task.report(checked, reward))
 }

@@ -17,12 +17,30 @@ pub const PARAMETERS: u64 = 804_224;
 pub const CONTEXT: usize = 2048;
 
 const FILES: [(&str, &[u8]); 6] = [
-    ("config.json", include_bytes!("../../assets/model/config.json")),
-    ("model.safetensors", include_bytes!("../../assets/model/model.safetensors")),
-    ("tokenizer.json", include_bytes!("../../assets/model/tokenizer.json")),
-    ("tokenizer_config.json", include_bytes!("../../assets/model/tokenizer_config.json")),
-    ("generation_config.json", include_bytes!("../../assets/model/generation_config.json")),
-    ("chat_template.jinja", include_bytes!("../../assets/model/chat_template.jinja")),
+    (
+        "config.json",
+        include_bytes!("../../assets/model/config.json"),
+    ),
+    (
+        "model.safetensors",
+        include_bytes!("../../assets/model/model.safetensors"),
+    ),
+    (
+        "tokenizer.json",
+        include_bytes!("../../assets/model/tokenizer.json"),
+    ),
+    (
+        "tokenizer_config.json",
+        include_bytes!("../../assets/model/tokenizer_config.json"),
+    ),
+    (
+        "generation_config.json",
+        include_bytes!("../../assets/model/generation_config.json"),
+    ),
+    (
+        "chat_template.jinja",
+        include_bytes!("../../assets/model/chat_template.jinja"),
+    ),
 ];
 
 /// Opens it.

@@ -26,16 +26,24 @@ impl Part {
     }
 }
 
+/// The line of a query that says most.
+fn first_line(query: &str) -> &str {
+    query
+        .lines()
+        .find(|line| !line.trim().is_empty())
+        .unwrap_or_default()
+}
+
 /// Draws the header.
 pub fn draw(model: &Model, area: Rect, buffer: &mut Buffer) {
     let look = &model.look;
     buffer.set_style(area, look.ground("ui.header"));
     let width = usize::from(area.width);
     let name = " orgtop ";
-    let query = model
-        .header
-        .as_ref()
-        .map_or_else(|| look.safe(&model.loading), |h| look.safe(&h.query));
+    let query = model.header.as_ref().map_or_else(
+        || look.safe(&model.loading),
+        |h| look.safe(first_line(&h.query)),
+    );
     let mut parts = parts(model);
     let gap = 2;
     let total = |parts: &[Part]| -> usize { parts.iter().map(|p| p.width() + gap).sum() };
@@ -280,7 +288,10 @@ fn draw_checked(model: &Model, checked: &Checked, area: Rect, buffer: &mut Buffe
     } else {
         "state.failed"
     };
-    let count = format!(" {} {}/{} ", look.signs.answered, checked.n_correct, checked.required);
+    let count = format!(
+        " {} {}/{} ",
+        look.signs.answered, checked.n_correct, checked.required
+    );
     let mut spans = vec![span(count, look.style(total))];
     for found in &checked.found {
         let (sign, scope) = match (found.distinct, found.correct) {
