@@ -97,7 +97,11 @@ fn picture(screen: &vt100::Screen) -> String {
                 if !together {
                     break;
                 }
-                text.push_str(if cell.has_contents() { cell.contents() } else { " " });
+                text.push_str(if cell.has_contents() {
+                    cell.contents()
+                } else {
+                    " "
+                });
                 column += if cell.is_wide() { 2 } else { 1 };
             }
             run(&mut svg, row, start, column, &text, first);
@@ -140,8 +144,16 @@ fn run(svg: &mut String, row: u16, from: u16, to: u16, text: &str, cell: &vt100:
         .replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('>', "&gt;");
-    let weight = if cell.bold() { " font-weight=\"bold\"" } else { "" };
-    let slant = if cell.italic() { " font-style=\"italic\"" } else { "" };
+    let weight = if cell.bold() {
+        " font-weight=\"bold\""
+    } else {
+        ""
+    };
+    let slant = if cell.italic() {
+        " font-style=\"italic\""
+    } else {
+        ""
+    };
     let dim = if cell.dim() { " opacity=\"0.6\"" } else { "" };
     let _ = writeln!(
         svg,

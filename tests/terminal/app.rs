@@ -159,7 +159,10 @@ fn the_replay_ends_with_the_screen_that_was_left() {
         // All but the header and the footer, which say whether it is live.
         let screen = s.screen();
         let rows: Vec<&str> = screen.lines().collect();
-        rows[1..rows.len() - 1].iter().map(|r| (*r).to_owned()).collect()
+        rows[1..rows.len() - 1]
+            .iter()
+            .map(|r| (*r).to_owned())
+            .collect()
     };
     live.wait_for("42");
     let expected = panes(&live);
@@ -199,7 +202,9 @@ fn escape_stops_nothing() {
     s.keys("?");
     s.wait_for("help");
     s.keys("\x1b");
-    s.wait_until("the help is gone and text flows", |s| s.screen().contains("LIVE"));
+    s.wait_until("the help is gone and text flows", |s| {
+        s.screen().contains("LIVE")
+    });
     leave(&mut s);
 }
 
@@ -274,7 +279,9 @@ fn hostile_text_never_reaches_the_terminal() {
     s.wait_for("answered");
     s.keys("q");
     s.wait_end();
-    for forbidden in ["\x1b]52", "\x1b]8;;", "\x1bc", "\u{9b}", "\u{202e}", "\x1b]0;"] {
+    for forbidden in [
+        "\x1b]52", "\x1b]8;;", "\x1bc", "\u{9b}", "\u{202e}", "\x1b]0;",
+    ] {
         assert_eq!(s.count(forbidden), 0, "{forbidden:?}");
     }
     let recorded = std::fs::read_to_string(&desk.record).unwrap();
