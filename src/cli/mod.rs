@@ -25,7 +25,8 @@ pub use settings::{ConfigFile, RunOptions, ScreenOptions, SessionOptions, config
 pub use summary::Summary;
 
 use crate::engine::local::settle_threads;
-use clap::Parser;
+use clap::parser::ValueSource;
+use clap::{ArgMatches, CommandFactory, FromArgMatches};
 use std::process::ExitCode;
 
 /// What a verb comes to.
@@ -45,7 +46,7 @@ pub struct Usage(pub String);
 /// Runs the program with the process's arguments.
 #[must_use]
 pub fn main() -> ExitCode {
-    match dispatch(Cli::parse()) {
+    match dispatch(arguments()) {
         Ok(Exit::Done) => ExitCode::SUCCESS,
         Ok(Exit::Failed) => ExitCode::from(1),
         Err(error) => {
@@ -56,9 +57,38 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// The whole chain of causes, without anything that could drive the terminal.
+/// The process's arguments, or an exit with help or what is wrong with them.
+fn arguments() -> Cli {
+    let mut command = Cli::command();
+    let matches = command.get_matches_mut();
+    // A model from the environment is no more than a default, so this is no `conflicts_with`.
+    let both = matches
+        .subcommand()
+        .is_some_and(|(_, verb)| given(verb, "model") && given(verb, "script"));
+    if both {
+        command
+            .error(
+                clap::error::ErrorKind::ArgumentConflict,
+                "--script plays instead of a model: it cannot be used with --model",
+            )
+            .exit();
+    }
+    Cli::from_arg_matches(&matches).unwrap_or_else(|e| e.format(&mut command).exit())
+}
+
+/// Whether the person typed option `id` of a verb that has it.
+fn given(verb: &ArgMatches, id: &str) -> bool {
+    verb.try_contains_id(id).is_ok() && verb.value_source(id) == Some(ValueSource::CommandLine)
+}
+
+/// The whole chain of causes, each once, without anything that could drive the terminal.
 fn safe_message(error: &anyhow::Error) -> String {
-    let text = format!("{error:#}");
+    let mut text = error.to_string();
+    for cause in error.chain().skip(1).map(ToString::to_string) {
+        if !text.ends_with(&cause) {
+            text = format!("{text}: {cause}");
+        }
+    }
     text.lines()
         .map(|line| crate::tui::text::safe_line(line).into_owned())
         .collect::<Vec<_>>()

@@ -13,6 +13,7 @@ use crate::tui::replay::Replay;
 use crate::tui::run::run_replay;
 use crate::tui::terminal::Screen;
 use crate::tui::terminal::signals::end_by;
+use crate::tui::text::safe_line;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -82,17 +83,19 @@ fn show(
 fn lines(file: &SessionFile) -> anyhow::Result<Exit> {
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
     let mut log = PlainLog::default();
-    let printed = (|| {
-        for recorded in file.events() {
-            log.event(&recorded?.event, &mut out)?;
+    let mut events = file.events();
+    for recorded in events.by_ref() {
+        let event = recorded?.event;
+        if let Err(e) = log.event(&event, &mut out) {
+            output::taken(Err(e))?;
+            return Ok(Exit::Done);
         }
-        log.finish(&mut out)?;
-        out.flush()
-    })();
-    match printed {
-        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => Err(e.into()),
-        _ => Ok(Exit::Done),
     }
+    output::taken(log.finish(&mut out).and_then(|()| out.flush()))?;
+    for line in events.report().to_string().lines() {
+        output::say(&format!("orgtop: {}", safe_line(line)));
+    }
+    Ok(Exit::Done)
 }
 
 enum Choice {

@@ -9,6 +9,8 @@ use super::{Exit, output};
 use crate::live::{OpenEngine, Plan, Start};
 use crate::org::RunEnd;
 use crate::record::Header;
+use crate::tui::plain::run_end_words;
+use crate::tui::text::safe_line;
 use anyhow::bail;
 
 /// Goes on with an interrupted session.
@@ -21,12 +23,20 @@ pub fn run(args: ResumeArgs, config: &ConfigFile, screen: &ScreenOptions) -> any
         && end != RunEnd::Interrupted
     {
         bail!(
-            "{}: this session ended ({end:?}); only interrupted ones go on. Watch it with `orgtop replay`",
+            "{}: this session is over ({}); only interrupted ones go on. Watch it with `orgtop replay`",
+            args.file.display(),
+            run_end_words(end)
+        );
+    }
+    if folded.organization.threads().len() == 0 {
+        bail!(
+            "{}: it was cut off before its organizer began, so there is nothing to go on from; ask again with \
+             `orgtop run`",
             args.file.display()
         );
     }
-    if !folded.report.is_clean() {
-        output::say(&format!("orgtop: {}", folded.report));
+    for line in folded.report.to_string().lines() {
+        output::say(&format!("orgtop: {}", safe_line(line)));
     }
     let source = Source::choose(
         args.model.or_else(|| config.run.model.clone()),

@@ -1,7 +1,7 @@
 //! The one object that `run --headless --json` and `inspect --json` print.
 
 use crate::org::{
-    Command, ErrorKind, Metrics, Organization, Outcome, Role, RunEnd, Seat, Step, ThreadEnd,
+    Author, ErrorKind, Metrics, Organization, Outcome, Role, RunEnd, Seat, Step, ThreadEnd,
     ThreadId, slack,
 };
 use crate::record::Header;
@@ -21,7 +21,7 @@ pub struct Summary {
     pub errors: Vec<ErrorRow>,
     /// Threads in path order, the organizer first.
     pub threads: Vec<ThreadRow>,
-    /// Commands in order, then those that never came due.
+    /// What persons and command files asked, in order.
     pub commands: Vec<CommandRow>,
     /// The session file, where there is one.
     pub session: Option<String>,
@@ -74,7 +74,7 @@ pub struct CommandRow {
     /// Its word.
     #[serde(rename = "do")]
     pub verb: &'static str,
-    /// When it was asked; `null` if it never was.
+    /// When it was asked; `null` if it never came due.
     pub step: Option<Step>,
     /// `done`, `queued`, `refused` or `unfired`.
     pub result: &'static str,
@@ -84,37 +84,29 @@ pub struct CommandRow {
 }
 
 impl Summary {
-    /// Sums up an organization; `unfired` are orders that never came due.
+    /// Sums up an organization.
     #[must_use]
-    pub fn new(
-        header: &Header,
-        org: &Organization,
-        unfired: &[Command],
-        session: Option<String>,
-    ) -> Self {
+    pub fn new(header: &Header, org: &Organization, session: Option<String>) -> Self {
         let metrics = org.recorded_metrics.unwrap_or_else(|| org.metrics());
         let traces = org.traces();
         let schedule = org.schedule();
         let slack = slack(&traces, org.capacity, &schedule);
-        let asked = org.commands.iter().map(|c| {
+        // What orgtop asks of itself (hold after a step, stop when nothing is due) nobody commanded.
+        let asked = org.commands.iter().filter(|c| c.by != Author::System);
+        let commands = asked.map(|c| {
             let (result, why) = match &c.outcome {
                 Some(Outcome::Done) => ("done", None),
                 Some(Outcome::Queued { why }) => ("queued", Some(why.clone())),
                 Some(Outcome::Refused { why }) => ("refused", Some(why.clone())),
+                Some(Outcome::Unfired) => ("unfired", None),
                 None => ("queued", None),
             };
             CommandRow {
                 verb: c.command.name(),
-                step: Some(c.step),
+                step: (c.outcome != Some(Outcome::Unfired)).then_some(c.step),
                 result,
                 why,
             }
-        });
-        let never = unfired.iter().map(|command| CommandRow {
-            verb: command.name(),
-            step: None,
-            result: "unfired",
-            why: None,
         });
         Self {
             answer: org.answer.clone(),
@@ -150,7 +142,7 @@ impl Summary {
                     }
                 })
                 .collect(),
-            commands: asked.chain(never).collect(),
+            commands: commands.collect(),
             session,
         }
     }

@@ -195,12 +195,8 @@ impl Session {
     }
 
     fn fire_orders(&mut self) {
-        while self
-            .orders
-            .front()
-            .is_some_and(|order| order.due(&self.emitter))
-        {
-            if let Some(order) = self.orders.pop_front() {
+        while let Some(i) = self.orders.iter().position(|o| o.due(&self.emitter)) {
+            if let Some(order) = self.orders.remove(i) {
                 self.command(order.command, Author::Human);
             }
         }
@@ -301,6 +297,13 @@ impl Session {
 
     /// Returns the engine's memory, finishes the file.
     fn close(mut self) -> Finished {
+        let unfired: Vec<Command> = self.orders.drain(..).map(|o| o.command).collect();
+        for command in &unfired {
+            let command = command.clone();
+            let body = Body::Command { command };
+            let cause = self.emitter.emit(Author::Human, None, None, body);
+            self.effect(cause, Outcome::Unfired);
+        }
         let closing: Vec<SeqOp> = self.by_seq.keys().map(|seq| SeqOp::Close(*seq)).collect();
         // The run is over: an engine that fails now has nothing left to lose.
         let _ = self.engine.advance(closing);
@@ -310,7 +313,7 @@ impl Session {
             .and_then(|recorder| recorder.finish().err())
             .map(|e| e.to_string());
         Finished {
-            unfired: self.orders.into_iter().map(|o| o.command).collect(),
+            unfired,
             stuck: self.stuck,
             organization: self.emitter.org,
             header: self.header,

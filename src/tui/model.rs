@@ -210,6 +210,7 @@ impl Model {
         match outcome {
             Outcome::Refused { why } => self.say(format!("{}: refused: {why}", command.name())),
             Outcome::Queued { why } => self.say(format!("{}: queued: {why}", command.name())),
+            Outcome::Unfired => self.say(format!("{}: never came due", command.name())),
             Outcome::Done => {
                 if let Command::Mark { name } = command {
                     self.say(format!("marked: {name}"));
