@@ -72,7 +72,11 @@ pub fn live(
     let exit = if has_keys(screen) {
         run_live(source, options)?
     } else {
-        run_plain(&source, &mut std::io::stdout().lock())?
+        match run_plain(&source, &mut std::io::stdout().lock()) {
+            // Whoever read the lines has read enough; the session is saved as interrupted.
+            Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => app::Exit::Done,
+            other => other?,
+        }
     };
     if exit == app::Exit::Forced {
         output::say("orgtop: the session did not answer and was left behind");
