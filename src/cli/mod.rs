@@ -48,19 +48,10 @@ pub fn main() -> ExitCode {
         Ok(Exit::Failed) => ExitCode::from(1),
         Err(error) => {
             let wrong_usage = error.is::<Usage>();
-            output::say(&format!("orgtop: {}", safe_message(&error)));
+            output::say(&format!("orgtop: {error:#}"));
             ExitCode::from(if wrong_usage { 2 } else { 1 })
         }
     }
-}
-
-/// The whole chain of causes, without anything that could drive the terminal.
-fn safe_message(error: &anyhow::Error) -> String {
-    let text = format!("{error:#}");
-    text.lines()
-        .map(|line| crate::tui::text::safe_line(line).into_owned())
-        .collect::<Vec<_>>()
-        .join("\n")
 }
 
 fn dispatch(cli: Cli) -> anyhow::Result<Exit> {

@@ -22,6 +22,7 @@ mod coalesce;
 mod damage;
 mod encoder;
 mod error;
+mod escape;
 mod header;
 pub mod line;
 mod lines;
@@ -41,6 +42,7 @@ pub use coalesce::Coalescer;
 pub use damage::{Damage, DamageKind, Report};
 pub use encoder::Encoder;
 pub use error::{OpenError, RecordError};
+pub use escape::escape_controls;
 pub use header::{FORMAT, Header, Limits, Policy, PoolPolicy, Prompts, VERSION, Version};
 pub use player::{
     Direction, Extent, Landmark, MAX_BATCH, Older, Player, Position, Target, Text, TextFrom,

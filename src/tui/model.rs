@@ -20,7 +20,6 @@ use super::layout::{self, Choice, Screen, Wanted};
 use super::look::Look;
 use super::popup::{Draft, Popup};
 use super::rate::Rate;
-use super::sign::status_words;
 use super::text::Transcript;
 use super::thread_view::ThreadView;
 use super::widget::timeline::geometry::Axis;
@@ -258,10 +257,11 @@ impl Model {
                 wanted.is_empty()
                     || thread.id.is_organizer()
                     || thread.id.to_string() == wanted
-                    || status_words(thread).contains(&wanted)
                     || thread.query.to_lowercase().contains(&wanted)
                     || self.threads.get(&thread.id).is_some_and(|view| {
-                        view.text.last_words(200).to_lowercase().contains(&wanted)
+                        let state = view.state_words(thread, self.organization.now.us);
+                        state.contains(&wanted)
+                            || view.text.last_words(200).to_lowercase().contains(&wanted)
                     })
             })
             .map(|thread| thread.id)
