@@ -591,7 +591,8 @@ mod tests {
 
     #[test]
     fn after_a_long_stop_it_goes_on_at_its_pace() {
-        let mut e = engine("{\"thread\":\"1\",\"tokens\":[\"s\"],\"repeat\":true,\"tokens_per_s\":10}");
+        let mut e =
+            engine("{\"thread\":\"1\",\"tokens\":[\"s\"],\"repeat\":true,\"tokens_per_s\":10}");
         e.advance(open(1, "1")).unwrap();
         std::thread::sleep(Duration::from_millis(900));
         let began = Instant::now();

@@ -48,7 +48,10 @@ mod tests {
         escape_controls(&mut json, from);
         assert_eq!(&json[..from], b"kept \xc2\x9b ");
         let shown = std::str::from_utf8(&json[from..]).unwrap();
-        assert!(!shown.chars().any(|c| c.is_control() || drives(c)), "{shown:?}");
+        assert!(
+            !shown.chars().any(|c| c.is_control() || drives(c)),
+            "{shown:?}"
+        );
         assert!(shown.contains("é … 🧠 \u{2019}z"));
         assert_eq!(serde_json::from_str::<String>(shown).unwrap(), text);
     }

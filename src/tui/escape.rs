@@ -178,7 +178,10 @@ mod tests {
 
     #[test]
     fn an_alt_key_in_two_pieces_is_one_key() {
-        assert_eq!(typed("\x1bx", 20), [(KeyCode::Char('x'), KeyModifiers::ALT)]);
+        assert_eq!(
+            typed("\x1bx", 20),
+            [(KeyCode::Char('x'), KeyModifiers::ALT)]
+        );
         assert_eq!(typed("\x1b\r", 20), [(KeyCode::Enter, KeyModifiers::ALT)]);
     }
 
@@ -190,7 +193,10 @@ mod tests {
             typed("\x1b[1;5D", 20),
             [(KeyCode::Left, KeyModifiers::CONTROL)]
         );
-        assert_eq!(typed("\x1b[5~", 20), [(KeyCode::PageUp, KeyModifiers::NONE)]);
+        assert_eq!(
+            typed("\x1b[5~", 20),
+            [(KeyCode::PageUp, KeyModifiers::NONE)]
+        );
     }
 
     #[test]

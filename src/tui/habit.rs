@@ -27,19 +27,36 @@ pub struct Habit {
 }
 
 impl Habit {
+    /// Of a thread that began at `us`.
+    #[must_use]
+    pub fn since(us: u64) -> Self {
+        Self {
+            last_us: Some(us),
+            ..Self::default()
+        }
+    }
+
     /// Takes in tokens that came by `us`; `lens` are the lengths of their text in bytes.
     pub fn add(&mut self, us: u64, ids: &[u32], lens: &[u32]) {
         self.last_us = Some(us);
         for (i, id) in ids.iter().enumerate() {
             for (before, repeats) in self.recent.iter().rev().zip(&mut self.repeats) {
-                *repeats = if before == id { repeats.saturating_add(1) } else { 0 };
+                *repeats = if before == id {
+                    repeats.saturating_add(1)
+                } else {
+                    0
+                };
             }
             if self.recent.len() == LONGEST_LOOP {
                 self.recent.pop_front();
             }
             self.recent.push_back(*id);
             let spoke = lens.get(i).is_some_and(|len| *len > 0);
-            self.silent = if spoke { 0 } else { self.silent.saturating_add(1) };
+            self.silent = if spoke {
+                0
+            } else {
+                self.silent.saturating_add(1)
+            };
         }
     }
 
@@ -74,7 +91,11 @@ mod tests {
     #[test]
     fn a_loop_of_any_short_period_is_noticed_and_honest_text_is_not() {
         for period in 1..=16 {
-            assert_eq!(after((0..200).map(|i| i % period), 3), Some("looping"), "{period}");
+            assert_eq!(
+                after((0..200).map(|i| i % period), 3),
+                Some("looping"),
+                "{period}"
+            );
             assert_eq!(after((0..90).map(|i| i % period), 3), None, "{period}");
         }
         assert_eq!(after((0..500).map(|i| i % 40), 3), None);
@@ -95,6 +116,7 @@ mod tests {
     fn a_thread_that_lags_behind_the_session_is_slow() {
         let mut habit = Habit::default();
         assert_eq!(habit.word(60_000_000), None);
+        assert_eq!(Habit::since(7).word(60_000_000), Some("slow"));
         habit.add(1_000_000, &[1], &[1]);
         assert_eq!(habit.word(5_900_000), None);
         assert_eq!(habit.word(6_000_000), Some("slow"));

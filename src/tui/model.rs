@@ -160,7 +160,8 @@ impl Model {
     pub fn apply(&mut self, event: &Event) {
         self.last_event = self.now;
         if let (Body::Thread { prompt, .. }, Some(id)) = (&event.body, event.thread) {
-            self.threads.insert(id, ThreadView::new(prompt.clone()));
+            self.threads
+                .insert(id, ThreadView::new(prompt.clone(), event.us));
         }
         self.organization.apply(event);
         if let Some(view) = event.thread.and_then(|id| self.threads.get_mut(&id)) {

@@ -29,11 +29,12 @@ pub struct ThreadView {
 }
 
 impl ThreadView {
-    /// A thread that begins.
+    /// A thread that begins at `us`.
     #[must_use]
-    pub fn new(prompt: Vec<u32>) -> Self {
+    pub fn new(prompt: Vec<u32>, us: u64) -> Self {
         Self {
             prompt,
+            habit: Habit::since(us),
             ..Self::default()
         }
     }

@@ -1,5 +1,7 @@
 //! Whole runs on the scripted engine: what the protocol says happens.
 
+mod engines;
 mod harness;
 mod protocol;
+mod resuming;
 mod steering;
