@@ -7,15 +7,32 @@ use std::path::PathBuf;
 
 /// top for agentic organizations: watch and steer one organizer and its workers decoding live.
 ///
-/// Without a verb, orgtop replays a recorded session that ships with it.
+/// Without a verb, orgtop runs the small model inside it on a random countdown task.
 #[derive(Debug, Parser)]
-#[command(name = "orgtop", version, max_term_width = 100)]
+#[command(
+    name = "orgtop",
+    version,
+    max_term_width = 100,
+    allow_negative_numbers = true
+)]
 pub struct Cli {
     /// Config file instead of the one in the config folder
-    #[arg(long, global = true, value_name = "FILE", env = "ORGTOP_CONFIG")]
+    #[arg(
+        long,
+        global = true,
+        value_name = "FILE",
+        env = "ORGTOP_CONFIG",
+        help_heading = "Program"
+    )]
     pub config: Option<PathBuf>,
     /// Write a log of the program's own doings to FILE (level from ORGTOP_LOG)
-    #[arg(long, global = true, value_name = "FILE", env = "ORGTOP_LOG_FILE")]
+    #[arg(
+        long,
+        global = true,
+        value_name = "FILE",
+        env = "ORGTOP_LOG_FILE",
+        help_heading = "Program"
+    )]
     pub log: Option<PathBuf>,
     /// Screen options
     #[command(flatten)]
@@ -29,6 +46,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Verb {
     /// Run an organization on a query and watch it
+    #[command(allow_negative_numbers = true)]
     Run(RunArgs),
     /// Go on with an interrupted session from its recorded tokens
     Resume(ResumeArgs),
@@ -47,6 +65,11 @@ pub enum Verb {
     Models(ModelsArgs),
     /// Check device, terminal and, if given, a model
     Doctor(DoctorArgs),
+    /// Train a model
+    #[command(subcommand)]
+    Train(TrainVerb),
+    /// Verify an answer to a task, read from standard input
+    VerifyAnswer(VerifyAnswerArgs),
     /// Print shell completions
     Completions {
         /// For which shell
@@ -61,11 +84,14 @@ pub enum Verb {
 pub struct RunArgs {
     /// The question; `-` or nothing reads it from standard input
     pub query: Option<String>,
+    /// A task instead of a question: "countdown 10 6 5 3 = 30", "countdown", "sudoku", "math FILE#n"
+    #[arg(long, value_name = "SPEC", conflicts_with = "query")]
+    pub task: Option<String>,
     /// How to run
     #[command(flatten)]
     pub options: RunOptions,
     /// Play a script (JSON lines, one a thread) instead of a model
-    #[arg(long, value_name = "FILE", conflicts_with = "model", long_help = SCRIPT_HELP)]
+    #[arg(long, value_name = "FILE", long_help = SCRIPT_HELP)]
     pub script: Option<PathBuf>,
     /// How to report
     #[command(flatten)]
@@ -92,27 +118,29 @@ pub struct OutputArgs {
     pub commands: Option<PathBuf>,
 }
 
-const SCRIPT_HELP: &str = "Play a script instead of a model: one JSON object a line, one line a thread.
-
-{\"thread\": \"organizer\", \"tokens\": [\"Look\", \" for\", \"<FORK-1>q</FORK-1>\"]}: one string a token, and a \
-token is one step; bytes may be given as {\"b64\": \"...\"}. Or {\"thread\": \"1\", \"text\": \"...\", \"split\": \
-\"word\"}, where split is \"word\", \"char\" or a number of bytes. Optional: \"repeat\": true, \"tokens_per_s\": n, \
-\"fail_at\": n.
-
-The n-th line for a thread serves the n-th bearer of that id. The end of a line is the end of the turn and costs no \
-step. A thread without a line returns at once with nothing.";
-
 const COMMANDS_HELP: &str = "Commands to give at set places, one JSON object a line, each once and in \
 file order, at the first step boundary at which its place is reached (also while paused).
 
 Places: {\"at\": {\"step\": 5}}, {\"at\": {\"thread\": \"1\", \"tokens\": 20}}, {\"at\": {\"event\": \
-\"fork:2\"}} (fork, join, return, end, error, answer); without \"at\" at once.
+\"fork:2\"}} (fork, join, return or end, of any thread or of the one named; error, or one kind as in \
+error:JoinTwice; answer). Without \"at\": together with the line before it, or at once. What never comes \
+due is reported as unfired.
 
 Commands: {\"do\": \"pause\"}, {\"do\": \"pause\", \"thread\": \"1\"}, {\"do\": \"resume\"}, {\"do\": \
 \"step\"}, {\"do\": \"next\"}, {\"do\": \"fork\", \"query\": \"...\"}, {\"do\": \"join\", \"thread\": \
 \"1\"}, {\"do\": \"answer\"}, {\"do\": \"kill\", \"thread\": \"1\"}, {\"do\": \"wrap_up\", \"thread\": \
 \"1\"}, {\"do\": \"abort\"}, {\"do\": \"interrupt\"}, {\"do\": \"mark\", \"name\": \"...\"}, {\"do\": \
 \"speed\", \"tokens_per_s\": 20}.";
+
+const SCRIPT_HELP: &str = "Play a script instead of a model: JSON lines, one a thread.
+
+{\"thread\": \"organizer\", \"tokens\": [\"Look\", \" for\", \"<FORK-1>\", ...]}: one string a token, each \
+token one step; bytes that are no text as {\"b64\": \"...\"}. Or {\"thread\": \"1\", \"text\": \"...\", \
+\"split\": \"char\" | \"word\" | n}: cut into characters, words or n bytes.
+
+Optional: \"repeat\": true, \"tokens_per_s\": x (default: as fast as possible), \"fail_at\": n. The n-th line \
+for a thread serves the n-th bearer of its index. The end of a line ends the thread at no cost; a thread \
+without a line returns at once with an empty result.";
 
 /// Arguments of `resume`.
 #[derive(Debug, Args)]
@@ -123,7 +151,7 @@ pub struct ResumeArgs {
     #[arg(long, value_name = "PATH", env = "ORGTOP_MODEL")]
     pub model: Option<PathBuf>,
     /// Script to go on with
-    #[arg(long, value_name = "FILE", conflicts_with = "model")]
+    #[arg(long, value_name = "FILE")]
     pub script: Option<PathBuf>,
     /// Go on even if the model is not the recorded one
     #[arg(long)]
@@ -141,15 +169,15 @@ pub struct ReplayArgs {
     /// How fast: 2 is twice the recorded speed
     #[arg(long, value_name = "X", value_parser = speed)]
     pub speed: Option<f32>,
-    /// Start at this step, or at the `end`
+    /// Start at this step, at the `start`, or at the `end`
     #[arg(long, value_name = "STEP")]
     pub at: Option<String>,
 }
 
 fn speed(text: &str) -> Result<f32, String> {
     match text.trim_end_matches('x').parse::<f32>() {
-        Ok(x) if x.is_finite() && x > 0.0 => Ok(x),
-        _ => Err("expected a number above 0".into()),
+        Ok(x) if (0.01..=1000.0).contains(&x) => Ok(x),
+        _ => Err("expected a number from 0.01 to 1000".into()),
     }
 }
 
@@ -198,9 +226,9 @@ pub enum SessionsVerb {
     /// Remove old sessions; live ones are never touched
     Prune {
         /// Keep the newest N
-        #[arg(long, value_name = "N", required_unless_present = "older_than")]
+        #[arg(long, value_name = "N")]
         keep: Option<usize>,
-        /// Remove only what is older than this many days
+        /// Remove only what was last written more than DAYS days ago
         #[arg(long, value_name = "DAYS")]
         older_than: Option<u32>,
         /// Only say what would be removed
@@ -228,7 +256,47 @@ pub struct DoctorArgs {
     /// A model to load and decode a few tokens with
     #[arg(long, value_name = "PATH", env = "ORGTOP_MODEL")]
     pub model: Option<PathBuf>,
-    /// Print one JSON object
+    /// Print a JSON array, one object a check
     #[arg(long)]
     pub json: bool,
+}
+
+/// Verbs of `train`.
+#[derive(Debug, Subcommand)]
+pub enum TrainVerb {
+    /// Stage 1: learn the format and the search from the teacher's traces
+    Sft(SftArgs),
+}
+
+/// Arguments of `train sft`.
+#[derive(Debug, Args)]
+pub struct SftArgs {
+    /// Where training lives: model/, state, log.jsonl, loss.svg; an existing one is gone on with
+    pub folder: PathBuf,
+    /// Whose traces: the organization's, or a lone thread's for the baselines
+    #[arg(long, default_value = "organization", value_parser = ["organization", "alone"])]
+    pub traces: String,
+    /// Optimizer steps of about 3,000 tokens
+    #[arg(long, default_value_t = 6500, value_parser = clap::value_parser!(u64).range(1..))]
+    pub steps: u64,
+    /// Seed of weights and data
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Threads that each compute a share of every batch; part of what makes a run repeatable
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub replicas: u16,
+    /// Steps between checkpoints and evaluations
+    #[arg(long, default_value_t = 250, value_parser = clap::value_parser!(u64).range(1..))]
+    pub interval: u64,
+    /// Print one JSON object at the end
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `verify-answer`.
+#[derive(Debug, Args)]
+pub struct VerifyAnswerArgs {
+    /// The task: "countdown 10 6 5 3 = 30", "sudoku ...", "math FILE#n"
+    #[arg(long, value_name = "SPEC")]
+    pub task: String,
 }

@@ -6,6 +6,7 @@ use crate::live::{Finished, Handle, Mailbox, Plan, launch};
 use crate::org::{Body, Command, Organization, RunEnd, Status};
 use indicatif::{ProgressBar, ProgressStyle};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::low_level::emulate_default_handler;
 use std::io::IsTerminal;
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
@@ -21,7 +22,7 @@ pub fn run(plan: Plan, json: bool) -> anyhow::Result<Exit> {
     follow(&handle);
     let finished = handle.wait()?;
     let session = file.map(|f| f.display().to_string());
-    let summary = Summary::new(&finished.organization, &finished.unfired, session.clone());
+    let summary = Summary::new(&finished.header, &finished.organization, session.clone());
     if json {
         output::json(&summary)?;
     } else {
@@ -49,12 +50,14 @@ pub fn exit(finished: &Finished) -> Exit {
 
 fn print_answer(summary: &Summary) -> anyhow::Result<()> {
     for error in &summary.errors {
-        output::say(&format!(
+        let text = format!(
             "{:?} ({}, step {}): {}",
             error.kind, error.thread, error.step, error.message
-        ));
+        );
+        output::say(&text);
     }
     match &summary.answer {
+        // What the model wrote, unless it could drive a terminal.
         Some(answer) => output::line(answer)?,
         None => output::say("no answer"),
     }
@@ -72,12 +75,20 @@ fn print_answer(summary: &Summary) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// The first signal interrupts the run; where that takes too long (a model that loads, an engine that
+/// hangs), the third ends the program as if nobody had caught it.
 fn interrupt_on_signals(commands: Sender<Command>) -> anyhow::Result<()> {
     let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP])?;
     std::thread::spawn(move || {
-        for _ in signals.forever() {
-            if commands.send(Command::Interrupt).is_err() {
-                return;
+        for (i, signal) in signals.forever().enumerate() {
+            match i {
+                // If the run is over already nobody takes this, and nobody needs to.
+                0 => drop(commands.send(Command::Interrupt)),
+                1 => output::say("orgtop: still stopping; once more leaves it as it is"),
+                _ => {
+                    // Only fails for signals that cannot be caught.
+                    let _ = emulate_default_handler(signal);
+                }
             }
         }
     });

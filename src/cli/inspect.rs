@@ -52,7 +52,7 @@ pub fn run(args: &InspectArgs) -> anyhow::Result<Exit> {
         }
     }
     let session = Some(args.file.display().to_string());
-    let summary = Summary::new(&folded.organization, &[], session);
+    let summary = Summary::new(&folded.header, &folded.organization, session);
     if args.json {
         output::json(&summary)?;
     } else {

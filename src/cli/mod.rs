@@ -16,14 +16,17 @@ mod sessions;
 mod settings;
 mod shell;
 mod summary;
+mod train;
 mod verify;
+mod verify_answer;
 
 pub use args::{Cli, Verb};
 pub use settings::{ConfigFile, RunOptions, ScreenOptions, SessionOptions, config_folder};
 pub use summary::Summary;
 
 use crate::engine::local::settle_threads;
-use clap::Parser;
+use clap::parser::ValueSource;
+use clap::{ArgMatches, CommandFactory, FromArgMatches};
 use std::process::ExitCode;
 
 /// What a verb comes to.
@@ -43,15 +46,50 @@ pub struct Usage(pub String);
 /// Runs the program with the process's arguments.
 #[must_use]
 pub fn main() -> ExitCode {
-    match dispatch(Cli::parse()) {
+    match dispatch(arguments()) {
         Ok(Exit::Done) => ExitCode::SUCCESS,
         Ok(Exit::Failed) => ExitCode::from(1),
         Err(error) => {
             let wrong_usage = error.is::<Usage>();
-            output::say(&format!("orgtop: {error:#}"));
+            output::say(&format!("orgtop: {}", message(&error)));
             ExitCode::from(if wrong_usage { 2 } else { 1 })
         }
     }
+}
+
+/// The process's arguments, or an exit with help or what is wrong with them.
+fn arguments() -> Cli {
+    let mut command = Cli::command();
+    let matches = command.get_matches_mut();
+    // A model from the environment is no more than a default, so this is no `conflicts_with`.
+    let both = matches
+        .subcommand()
+        .is_some_and(|(_, verb)| given(verb, "model") && given(verb, "script"));
+    if both {
+        command
+            .error(
+                clap::error::ErrorKind::ArgumentConflict,
+                "--script plays instead of a model: it cannot be used with --model",
+            )
+            .exit();
+    }
+    Cli::from_arg_matches(&matches).unwrap_or_else(|e| e.format(&mut command).exit())
+}
+
+/// Whether the person typed option `id` of a verb that has it.
+fn given(verb: &ArgMatches, id: &str) -> bool {
+    verb.try_contains_id(id).is_ok() && verb.value_source(id) == Some(ValueSource::CommandLine)
+}
+
+/// The whole chain of causes, each once.
+fn message(error: &anyhow::Error) -> String {
+    let mut text = error.to_string();
+    for cause in error.chain().skip(1).map(ToString::to_string) {
+        if !text.ends_with(&cause) {
+            text = format!("{text}: {cause}");
+        }
+    }
+    text
 }
 
 fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
@@ -65,7 +103,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
     // Before anything else starts a thread: candle reads this from the environment.
     settle_threads(threads.or(config.run.threads).map(usize::from));
     match cli.verb {
-        None => replay::shipped(&screen),
+        None => run::demo(&config, &screen),
         Some(Verb::Run(args)) => run::run(args, &config, &screen),
         Some(Verb::Resume(args)) => resume::run(args, &config, &screen),
         Some(Verb::Replay(args)) => replay::run(&args, &config, &screen),
@@ -75,6 +113,8 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
         Some(Verb::Sessions(verb)) => sessions::run(verb, &config),
         Some(Verb::Models(args)) => models::run(&args),
         Some(Verb::Doctor(args)) => doctor::run(&args, &config),
+        Some(Verb::Train(verb)) => train::run(verb),
+        Some(Verb::VerifyAnswer(args)) => verify_answer::run(&args),
         Some(Verb::Completions { shell }) => shell::completions(shell),
         Some(Verb::Man) => shell::man(),
     }

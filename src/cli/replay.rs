@@ -1,4 +1,4 @@
-//! `orgtop replay`, and `orgtop` alone.
+//! `orgtop replay`
 
 use super::args::ReplayArgs;
 use super::settings::{ConfigFile, ScreenOptions};
@@ -21,16 +21,6 @@ const SHIPPED: [(&str, &[u8]); 1] = [(
     "parallel.jsonl",
     include_bytes!("../../sessions/parallel.jsonl"),
 )];
-
-/// Replays the first shipped session.
-///
-/// # Errors
-/// The terminal is gone.
-pub fn shipped(options: &ScreenOptions) -> anyhow::Result<Exit> {
-    let (name, bytes) = SHIPPED[0];
-    let file = SessionFile::in_memory(name, bytes.to_vec())?;
-    show(file, options, None, None)
-}
 
 /// Replays a file, or one that the person picks.
 ///
@@ -92,17 +82,19 @@ fn show(
 fn lines(file: &SessionFile) -> anyhow::Result<Exit> {
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
     let mut log = PlainLog::default();
-    let printed = (|| {
-        for recorded in file.events() {
-            log.event(&recorded?.event, &mut out)?;
+    let mut events = file.events();
+    for recorded in events.by_ref() {
+        let event = recorded?.event;
+        if let Err(e) = log.event(&event, &mut out) {
+            output::taken(Err(e))?;
+            return Ok(Exit::Done);
         }
-        log.finish(&mut out)?;
-        out.flush()
-    })();
-    match printed {
-        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => Err(e.into()),
-        _ => Ok(Exit::Done),
     }
+    output::taken(log.finish(&mut out).and_then(|()| out.flush()))?;
+    for line in events.report().to_string().lines() {
+        output::say(&format!("orgtop: {line}"));
+    }
+    Ok(Exit::Done)
 }
 
 /// Where a session of the list comes from.

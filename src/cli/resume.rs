@@ -1,7 +1,7 @@
 //! `orgtop resume`
 
 use super::args::ResumeArgs;
-use super::engine::Source;
+use super::engine::{Embedded, Source};
 use super::inspect::fold;
 use super::run::{audience, read_orders, show};
 use super::settings::{ConfigFile, ScreenOptions};
@@ -9,6 +9,7 @@ use super::{Exit, output};
 use crate::live::{OpenEngine, Plan, Start};
 use crate::org::RunEnd;
 use crate::record::Header;
+use crate::tui::plain::run_end_words;
 use anyhow::bail;
 
 /// Goes on with an interrupted session.
@@ -21,14 +22,26 @@ pub fn run(args: ResumeArgs, config: &ConfigFile, screen: &ScreenOptions) -> any
         && end != RunEnd::Interrupted
     {
         bail!(
-            "{}: this session ended ({end:?}); only interrupted ones go on. Watch it with `orgtop replay`",
+            "{}: this session is over ({}); only interrupted ones go on. Watch it with `orgtop replay`",
+            args.file.display(),
+            run_end_words(end)
+        );
+    }
+    if folded.organization.threads().len() == 0 {
+        bail!(
+            "{}: it was cut off before its organizer began, so there is nothing to go on from; ask again with \
+             `orgtop run`",
             args.file.display()
         );
     }
-    if !folded.report.is_clean() {
-        output::say(&format!("orgtop: {}", folded.report));
+    for line in folded.report.to_string().lines() {
+        output::say(&format!("orgtop: {line}"));
     }
-    let source = Source::choose(args.model.or_else(|| config.run.model.clone()), args.script)?;
+    let source = Source::choose(
+        args.model.or_else(|| config.run.model.clone()),
+        args.script,
+        Embedded::for_query(&folded.header.query),
+    )?;
     let open = source.open(&config.run)?;
     let open = if args.other_model {
         open

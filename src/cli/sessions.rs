@@ -36,13 +36,16 @@ pub fn run(verb: SessionsVerb, config: &ConfigFile) -> anyhow::Result<Exit> {
             dry_run,
             folder: at,
         } => {
-            let which = match (keep, older_than) {
-                (Some(n), _) => Prune::KeepNewest(n),
-                (None, Some(days)) => {
-                    Prune::OlderThan(Duration::from_secs(u64::from(days) * 86_400))
-                }
+            let age = older_than.map(|days| Duration::from_secs(u64::from(days) * 86_400));
+            let which = match (keep, age) {
+                (Some(n), Some(age)) => Prune::Both(n, age),
+                (Some(n), None) => Prune::KeepNewest(n),
+                (None, Some(age)) => Prune::OlderThan(age),
                 (None, None) => {
-                    return Err(super::Usage("give --keep or --older-than".into()).into());
+                    return Err(super::Usage(
+                        "say what may go: --keep N, --older-than DAYS, or both".into(),
+                    )
+                    .into());
                 }
             };
             let pruning = if dry_run {

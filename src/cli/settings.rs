@@ -13,9 +13,9 @@ use std::path::{Path, PathBuf};
 
 macro_rules! layered {
     ($(#[$meta:meta])* pub struct $name:ident { $($(#[$field_meta:meta])* pub $field:ident: $type:ty,)* }) => {
-        $(#[$meta])*
         #[derive(Debug, Clone, PartialEq, Default, Args, Deserialize)]
         #[serde(deny_unknown_fields, default)]
+        $(#[$meta])*
         pub struct $name {
             $($(#[$field_meta])* pub $field: Option<$type>,)*
         }
@@ -101,6 +101,7 @@ layered! {
 
 layered! {
     /// How the screen looks and behaves.
+    #[command(next_help_heading = "Screen")]
     pub struct ScreenOptions {
         /// Theme: terminal, mono, high-contrast, one of the others built in, or a file of yours
         #[arg(long, global = true, value_name = "NAME", env = "ORGTOP_THEME")]
@@ -210,6 +211,9 @@ impl ConfigFile {
     fn check(&self) -> Result<(), String> {
         let run = &self.run;
         let range = |name: &str, value: Option<u64>, low: u64, high: u64| match value {
+            Some(v) if v < low && high == u64::MAX => {
+                Err(format!("run.{name} is {v}; expected {low} or more"))
+            }
             Some(v) if v < low || v > high => {
                 Err(format!("run.{name} is {v}; expected {low} to {high}"))
             }
@@ -217,6 +221,7 @@ impl ConfigFile {
         };
         range("capacity", run.capacity.map(u64::from), 1, 1024)?;
         range("k", run.k.map(u64::from), 1, 1023)?;
+        range("top_k", run.top_k.map(u64::from), 1, u64::MAX)?;
         range("max_organizer", run.max_organizer, 1, u64::MAX)?;
         range("max_worker", run.max_worker, 1, u64::MAX)?;
         range("alternatives", run.alternatives.map(u64::from), 0, 20)?;
@@ -265,6 +270,7 @@ impl RunOptions {
         };
         RunConfig {
             query,
+            task: None,
             policy: self.policy.unwrap_or(base.policy),
             k: self.k.unwrap_or(base.k),
             capacity: self.capacity,
@@ -313,6 +319,7 @@ mod tests {
             ("[run]\npolicy = \"chaos\"", "line 2"),
             ("[run]\ncapacity = 0", "expected 1 to 1024"),
             ("[run]\ncapacity = \"x\"", "line 2"),
+            ("[run]\ntop_k = 0", "expected 1 or more"),
             ("[run]\ntop_p = 2.0", "up to 1"),
             ("nonsense", "line 1"),
         ] {

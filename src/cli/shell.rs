@@ -1,6 +1,6 @@
 //! `orgtop completions` and `orgtop man`
 
-use super::{Cli, Exit};
+use super::{Cli, Exit, output};
 use clap::CommandFactory;
 use clap_complete::Shell;
 use std::io::Write;
@@ -31,8 +31,6 @@ pub fn man() -> anyhow::Result<Exit> {
 
 fn print(text: &[u8]) -> anyhow::Result<Exit> {
     let mut out = std::io::stdout().lock();
-    match out.write_all(text).and_then(|()| out.flush()) {
-        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => Err(e.into()),
-        _ => Ok(Exit::Done),
-    }
+    output::taken(out.write_all(text).and_then(|()| out.flush()))?;
+    Ok(Exit::Done)
 }

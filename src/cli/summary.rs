@@ -1,9 +1,11 @@
 //! The one object that `run --headless --json` and `inspect --json` print.
 
 use crate::org::{
-    Command, ErrorKind, Metrics, Organization, Outcome, Role, RunEnd, Seat, Step, ThreadEnd,
+    Author, ErrorKind, Metrics, Organization, Outcome, Role, RunEnd, Seat, Step, ThreadEnd,
     ThreadId, slack,
 };
+use crate::record::Header;
+use crate::task::{DEFAULT_LAMBDA, Format, Report, Reward, Task};
 use serde::Serialize;
 
 /// A session in numbers. `begin`, `finish`, `slack` and `T` are ideal steps.
@@ -19,10 +21,13 @@ pub struct Summary {
     pub errors: Vec<ErrorRow>,
     /// Threads in path order, the organizer first.
     pub threads: Vec<ThreadRow>,
-    /// Commands in order, then those that never came due.
+    /// What persons and command files asked, in order.
     pub commands: Vec<CommandRow>,
     /// The session file, where there is one.
     pub session: Option<String>,
+    /// What the answer is worth, where there is a task.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task: Option<Report>,
 }
 
 /// One error.
@@ -69,7 +74,7 @@ pub struct CommandRow {
     /// Its word.
     #[serde(rename = "do")]
     pub verb: &'static str,
-    /// When it was asked; `null` if it never was.
+    /// When it was asked; `null` if it never came due.
     pub step: Option<Step>,
     /// `done`, `queued`, `refused` or `unfired`.
     pub result: &'static str,
@@ -79,36 +84,35 @@ pub struct CommandRow {
 }
 
 impl Summary {
-    /// Sums up an organization; `unfired` are orders that never came due.
+    /// Sums up an organization.
     #[must_use]
-    pub fn new(org: &Organization, unfired: &[Command], session: Option<String>) -> Self {
+    pub fn new(header: &Header, org: &Organization, session: Option<String>) -> Self {
+        let metrics = org.recorded_metrics.unwrap_or_else(|| org.metrics());
         let traces = org.traces();
         let schedule = org.schedule();
         let slack = slack(&traces, org.capacity, &schedule);
-        let asked = org.commands.iter().map(|c| {
+        // What orgtop asks of itself (hold after a step, stop when nothing is due) nobody commanded.
+        let asked = org.commands.iter().filter(|c| c.by != Author::System);
+        let commands = asked.map(|c| {
             let (result, why) = match &c.outcome {
                 Some(Outcome::Done) => ("done", None),
                 Some(Outcome::Queued { why }) => ("queued", Some(why.clone())),
                 Some(Outcome::Refused { why }) => ("refused", Some(why.clone())),
+                Some(Outcome::Unfired) => ("unfired", None),
                 None => ("queued", None),
             };
             CommandRow {
                 verb: c.command.name(),
-                step: Some(c.step),
+                step: (c.outcome != Some(Outcome::Unfired)).then_some(c.step),
                 result,
                 why,
             }
         });
-        let never = unfired.iter().map(|command| CommandRow {
-            verb: command.name(),
-            step: None,
-            result: "unfired",
-            why: None,
-        });
         Self {
             answer: org.answer.clone(),
             end: org.end,
-            metrics: org.recorded_metrics.unwrap_or_else(|| org.metrics()),
+            task: judged(header, org, metrics.r_eta),
+            metrics,
             errors: org
                 .errors
                 .iter()
@@ -138,8 +142,20 @@ impl Summary {
                     }
                 })
                 .collect(),
-            commands: asked.chain(never).collect(),
+            commands: commands.collect(),
             session,
         }
     }
+}
+
+/// Verifies the answer of a session that has a task.
+fn judged(header: &Header, org: &Organization, r_eta: f64) -> Option<Report> {
+    // A spec that this version cannot read has no verdict.
+    let task = Task::parse(header.task.as_deref()?, 0).ok()?;
+    let checked = task.check(org.answer.as_deref().unwrap_or_default());
+    let kept =
+        org.end == Some(RunEnd::Answered) && org.errors.iter().all(|e| e.kind == ErrorKind::Engine);
+    let format = if kept { Format::Valid } else { Format::Broken };
+    let reward = Reward::new(&checked, format, r_eta, DEFAULT_LAMBDA);
+    Some(task.report(checked, reward))
 }

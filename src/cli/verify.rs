@@ -34,9 +34,9 @@ pub fn run(args: &FileArgs) -> anyhow::Result<Exit> {
             .collect(),
         damage: verified
             .report
-            .damages
-            .iter()
-            .map(ToString::to_string)
+            .to_string()
+            .lines()
+            .map(str::to_owned)
             .collect(),
         events: verified.report.events,
         keyframes: verified.keyframes,

@@ -67,14 +67,17 @@ struct RawLine {
 }
 
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "a token is a string or {\"b64\": \"...\"}")]
 enum RawToken {
     Text(String),
     Bytes { b64: String },
 }
 
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "`split` is \"char\", \"word\" or a number of bytes"
+)]
 enum Split {
     Named(NamedSplit),
     Bytes(usize),

@@ -19,6 +19,7 @@ pub mod network;
 pub mod ops;
 pub mod optimizer;
 pub mod sft;
+pub mod small;
 pub mod teacher;
 pub mod words;
 pub mod words_folder;

@@ -173,6 +173,15 @@ impl Emitter {
         self.mailbox.as_deref()
     }
 
+    /// Takes in an event that was recorded before this process: for the screen, and for commands that
+    /// wait for it.
+    pub fn recall(&mut self, event: Event) {
+        self.note(&event);
+        if let Some(mailbox) = &self.mailbox {
+            mailbox.post(event);
+        }
+    }
+
     /// Whether `fork:2`, `join:1`, `return:1`, `end:1`, `answer` or `error` has happened.
     #[must_use]
     pub fn has_happened(&self, what: &str) -> bool {
@@ -195,6 +204,7 @@ impl Emitter {
             }
             Body::End { .. } => {
                 if let Some(id) = event.thread {
+                    self.happened.insert("end".to_owned());
                     self.happened.insert(format!("end:{id}"));
                 }
             }

@@ -1,7 +1,7 @@
 //! Commands from a file, each due at a place in the run.
 
 use super::emitter::Emitter;
-use crate::org::{Command, ThreadId};
+use crate::org::{Command, ErrorKind, ThreadId};
 use serde::Deserialize;
 use std::collections::VecDeque;
 
@@ -31,7 +31,7 @@ pub enum At {
 /// A command and when it is due.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Order {
-    /// When; `None`: at once.
+    /// When; `None`: at once. In a file, an order without a place comes together with the one before it.
     pub at: Option<At>,
     /// What.
     pub command: Command,
@@ -54,23 +54,26 @@ pub struct OrderError {
 /// # Errors
 /// The first line that is not an order, with what was expected.
 pub fn parse(text: &str, path: &str) -> Result<VecDeque<Order>, OrderError> {
-    text.lines()
-        .enumerate()
-        .filter(|(_, line)| !line.trim().is_empty())
-        .map(|(i, line)| {
-            parse_line(line).map_err(|message| OrderError {
-                path: path.to_owned(),
-                line: i + 1,
-                message,
-            })
-        })
-        .collect()
+    let mut orders: VecDeque<Order> = VecDeque::new();
+    for (i, line) in text.lines().enumerate() {
+        if line.trim().is_empty() {
+            continue;
+        }
+        let mut order = parse_line(line).map_err(|message| OrderError {
+            path: path.to_owned(),
+            line: i + 1,
+            message,
+        })?;
+        if order.at.is_none() {
+            order.at = orders.back().and_then(|before| before.at.clone());
+        }
+        orders.push_back(order);
+    }
+    Ok(orders)
 }
 
 const WHEN: &str =
     "expected {\"step\": n}, {\"thread\": \"1\", \"tokens\": n} or {\"event\": \"fork:2\"}";
-
-const EVENTS: [&str; 6] = ["fork", "join", "return", "end", "error", "answer"];
 
 fn parse_line(line: &str) -> Result<Order, String> {
     let mut object: serde_json::Map<String, serde_json::Value> = serde_json::from_str(line)
@@ -87,17 +90,37 @@ fn parse_line(line: &str) -> Result<Order, String> {
         }
     };
     if let Some(At::Event { event }) = &at {
-        let word = event.split(':').next().unwrap_or(event);
-        if !EVENTS.contains(&word) {
-            return Err(format!(
-                "`{event}` is no event; expected one of {}, as in `fork:2`",
-                EVENTS.join(", ")
-            ));
-        }
+        check_event(event)?;
     }
     let command = serde_json::from_value(serde_json::Value::Object(object))
         .map_err(|e| format!("{e}; see `orgtop help run` for the commands"))?;
     Ok(Order { at, command })
+}
+
+/// Only what can happen can be waited for.
+fn check_event(event: &str) -> Result<(), String> {
+    let (word, what) = match event.split_once(':') {
+        Some((word, what)) => (word, Some(what)),
+        None => (event, None),
+    };
+    let known = match (word, what) {
+        ("fork" | "join" | "return" | "end" | "error" | "answer", None) => true,
+        ("end", Some(id)) => id.parse::<ThreadId>().is_ok(),
+        ("fork" | "join" | "return", Some(id)) => {
+            id.parse::<ThreadId>().is_ok_and(|id| !id.is_organizer())
+        }
+        ("error", Some(kind)) => {
+            serde_json::from_value::<ErrorKind>(serde_json::Value::from(kind)).is_ok()
+        }
+        _ => false,
+    };
+    if known {
+        return Ok(());
+    }
+    Err(format!(
+        "`{event}` is no event; expected fork, join, return or end, alone or with a thread as in `fork:2`, \
+         or error, error:JoinTwice, answer"
+    ))
 }
 
 impl Order {
@@ -135,7 +158,41 @@ mod tests {
                 thread: ThreadId::worker(1).unwrap()
             }
         );
-        assert_eq!(orders[3].at, None);
+        assert_eq!(orders[3].at, orders[2].at);
+    }
+
+    #[test]
+    fn without_a_place_the_first_order_is_due_at_once() {
+        assert_eq!(parse(r#"{"do": "pause"}"#, "c").unwrap()[0].at, None);
+    }
+
+    #[test]
+    fn what_can_never_happen_cannot_be_waited_for() {
+        for event in [
+            "fork",
+            "fork:1~2",
+            "join:2",
+            "return:2.1",
+            "end",
+            "end:organizer",
+            "error",
+            "error:JoinTwice",
+            "answer",
+        ] {
+            assert_eq!(check_event(event), Ok(()), "{event}");
+        }
+        for event in [
+            "",
+            "fork:",
+            "fork:x",
+            "fork:organizer",
+            "answer:1",
+            "error:Typo",
+            "sneeze",
+            "Fork:1",
+        ] {
+            assert!(check_event(event).is_err(), "{event}");
+        }
     }
 
     #[test]

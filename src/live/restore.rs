@@ -30,7 +30,7 @@ struct Reread {
 
 impl Session {
     /// A session that goes on where `restored` ends. The recorder must append to the same file. `past`
-    /// are its events, for the screen.
+    /// are its events, for the screen and for commands that wait for one.
     pub fn restore(
         engine: Box<dyn Engine>,
         restored: Restored,
@@ -42,9 +42,7 @@ impl Session {
         let emitter = Emitter::new(restored.organization, recorder, mailbox);
         let mut session = Self::new(engine, emitter, restored.header, audience);
         session.announce();
-        if let Some(mailbox) = session.emitter.mailbox() {
-            past.for_each(|event| mailbox.post(event));
-        }
+        past.for_each(|event| session.emitter.recall(event));
         let reread: BTreeMap<ThreadId, Reread> = restored
             .threads
             .iter()

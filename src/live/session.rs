@@ -196,12 +196,8 @@ impl Session {
     }
 
     fn fire_orders(&mut self) {
-        while self
-            .orders
-            .front()
-            .is_some_and(|order| order.due(&self.emitter))
-        {
-            if let Some(order) = self.orders.pop_front() {
+        while let Some(i) = self.orders.iter().position(|o| o.due(&self.emitter)) {
+            if let Some(order) = self.orders.remove(i) {
                 self.command(order.command, Author::Human);
             }
         }
@@ -318,6 +314,13 @@ impl Session {
 
     /// Returns the engine's memory, finishes the file.
     fn close(mut self) -> Finished {
+        let unfired: Vec<Command> = self.orders.drain(..).map(|o| o.command).collect();
+        for command in &unfired {
+            let command = command.clone();
+            let body = Body::Command { command };
+            let cause = self.emitter.emit(Author::Human, None, None, body);
+            self.effect(cause, Outcome::Unfired);
+        }
         self.release();
         let record_error = self
             .emitter
@@ -325,7 +328,7 @@ impl Session {
             .and_then(|recorder| recorder.finish().err())
             .map(|e| e.to_string());
         Finished {
-            unfired: self.orders.into_iter().map(|o| o.command).collect(),
+            unfired,
             stuck: self.stuck,
             organization: self.emitter.org,
             header: self.header,

@@ -16,6 +16,15 @@ fn refused(why: impl Into<String>) -> Outcome {
     Outcome::Refused { why: why.into() }
 }
 
+/// A sub-query that would close its own Fork early cannot be put into one.
+fn fits_in_fork(query: &str, index: u16) -> Result<(), Outcome> {
+    let closing = Tag::ForkClose(index).to_string();
+    if query.contains(&closing) {
+        return Err(refused(format!("the sub-query must not contain {closing}")));
+    }
+    Ok(())
+}
+
 impl Session {
     /// Does what a command asks; its own event is `cause`.
     pub(super) fn carry_out(&mut self, command: &Command, cause: Seq) -> Outcome {
@@ -136,9 +145,8 @@ impl Session {
         let Some(index) = next_index(&self.emitter.org, organizer) else {
             return refused("no index is left");
         };
-        let closing = Tag::ForkClose(index).to_string();
-        if query.contains(&closing) {
-            return refused(format!("the sub-query must not contain {closing}"));
+        if let Err(refusal) = fits_in_fork(query, index) {
+            return refusal;
         }
         let waits_for = match self.emitter.org.thread(organizer).map(|t| t.status) {
             Some(Status::Waiting(WaitOn::Join(child))) => Some(child),
@@ -291,6 +299,10 @@ impl Session {
                 );
                 if let ForkVerdict::Refuse(_, why) = verdict {
                     return refused(why);
+                }
+                // The index may be another than when it was asked.
+                if let Err(refusal) = fits_in_fork(query, index) {
+                    return refusal;
                 }
                 let text = format!("<FORK-{index}>{query}</FORK-{index}>");
                 if self.splice(organizer, SpliceKind::Fork, &text, origin) {

@@ -111,4 +111,6 @@ pub enum Outcome {
         /// Why not, in words for the person who asked.
         why: String,
     },
+    /// It was due at a place that the run never reached.
+    Unfired,
 }

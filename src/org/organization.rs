@@ -33,6 +33,8 @@ pub struct CommandRecord {
     pub seq: Seq,
     /// What was asked.
     pub command: Command,
+    /// Who asked.
+    pub by: Author,
     /// When it was asked.
     pub step: Step,
     /// Its latest effect; `None` while there is none.
@@ -362,6 +364,7 @@ impl Organization {
         self.commands.push(CommandRecord {
             seq: event.seq,
             command: command.clone(),
+            by: event.by.clone(),
             step: event.step,
             outcome: None,
         });

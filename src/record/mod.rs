@@ -42,7 +42,6 @@ pub use coalesce::Coalescer;
 pub use damage::{Damage, DamageKind, Report};
 pub use encoder::Encoder;
 pub use error::{OpenError, RecordError};
-pub use escape::escape_controls;
 pub use header::{FORMAT, Header, Limits, Policy, PoolPolicy, Prompts, VERSION, Version};
 pub use player::{
     Direction, Extent, Landmark, MAX_BATCH, Older, Player, Position, Target, Text, TextFrom,

@@ -65,6 +65,10 @@ pub enum Writer {
 /// Whether `path` is being recorded into.
 #[must_use]
 pub fn writer_of(path: &Path) -> Writer {
+    // Opening a pipe would wait for its other end.
+    if !path.is_file() {
+        return Writer::None;
+    }
     let shared = File::open(path).map(|file| file.try_lock_shared());
     match shared {
         Ok(Err(TryLockError::WouldBlock)) => Writer::Live,
@@ -260,6 +264,8 @@ pub enum Prune {
     KeepNewest(usize),
     /// Those last written longer ago than this.
     OlderThan(Duration),
+    /// All but the newest so many, and of those only what was last written longer ago than this.
+    Both(usize, Duration),
 }
 
 /// Whether pruning is meant.
@@ -290,11 +296,14 @@ pub fn prune(folder: &Path, which: Prune, pruning: Pruning) -> io::Result<Pruned
     let sessions = list(folder)?.into_iter().filter(|e| e.session.is_ok());
     let mut pruned = Pruned::default();
     for (place, entry) in sessions.enumerate() {
+        let older = |age| {
+            now.duration_since(entry.modified)
+                .is_ok_and(|since| since > age)
+        };
         let goes = match which {
             Prune::KeepNewest(n) => place >= n,
-            Prune::OlderThan(age) => now
-                .duration_since(entry.modified)
-                .is_ok_and(|since| since > age),
+            Prune::OlderThan(age) => older(age),
+            Prune::Both(n, age) => place >= n && older(age),
         };
         if !goes {
             continue;

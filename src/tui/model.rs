@@ -26,6 +26,7 @@ use super::widget::timeline::geometry::Axis;
 use crate::live::Report;
 use crate::org::{Body, Command, Event, Organization, Outcome, ThreadId};
 use crate::record::Header;
+use crate::task::{Checked, Task};
 use ratatui::layout::Rect;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -129,6 +130,15 @@ impl Model {
         }
     }
 
+    /// The verdict on the answer, where there is a task and an answer.
+    #[must_use]
+    pub fn checked(&self) -> Option<Checked> {
+        let spec = self.header.as_ref()?.task.as_deref()?;
+        let answer = self.organization.answer.as_deref()?;
+        // A task that this version cannot read has no verdict.
+        Task::parse(spec, 0).ok().map(|task| task.check(answer))
+    }
+
     /// Takes in the header: the organization begins.
     pub fn begin(&mut self, header: Box<Header>) {
         if self.organization.next_seq.0 == 0 {
@@ -200,6 +210,7 @@ impl Model {
         match outcome {
             Outcome::Refused { why } => self.say(format!("{}: refused: {why}", command.name())),
             Outcome::Queued { why } => self.say(format!("{}: queued: {why}", command.name())),
+            Outcome::Unfired => self.say(format!("{}: never came due", command.name())),
             Outcome::Done => {
                 if let Command::Mark { name } = command {
                     self.say(format!("marked: {name}"));

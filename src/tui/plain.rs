@@ -148,6 +148,7 @@ impl PlainLog {
                 .unwrap_or("command");
                 match outcome {
                     Outcome::Done => writeln!(out, "step {step}: {name}: done"),
+                    Outcome::Unfired => writeln!(out, "step {step}: {name}: never came due"),
                     Outcome::Queued { why } => {
                         writeln!(out, "step {step}: {name}: queued: {}", safe_line(why))
                     }

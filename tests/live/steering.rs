@@ -236,6 +236,51 @@ fn standing_still_with_nothing_due_is_an_interruption() {
 }
 
 #[test]
+fn an_order_waits_for_its_own_place_only() {
+    let r = steered(
+        &[vector_1_organizer(), worker("1", 25)],
+        r#"{"at": {"event": "fork:9"}, "do": "mark", "name": "never"}
+           {"at": {"step": 30}, "do": "mark", "name": "late"}
+           {"at": {"step": 5}, "do": "mark", "name": "early"}
+           {"do": "mark", "name": "with it"}"#,
+    );
+    let marks: Vec<(&str, u64)> = r
+        .org()
+        .marks
+        .iter()
+        .map(|m| (m.name.as_str(), m.at.step.0))
+        .collect();
+    assert_eq!(marks, [("early", 5), ("with it", 5), ("late", 30)]);
+    assert_eq!(r.outcomes().last().unwrap(), "mark Unfired");
+}
+
+#[test]
+fn a_queued_fork_cannot_close_itself_whatever_index_it_gets() {
+    // Asked while sub-query 1 is being written, so it becomes sub-query 2.
+    let organizer = line(
+        "organizer",
+        &[
+            "<FORK-1>",
+            "a",
+            "b",
+            "</FORK-1>",
+            "c",
+            "d",
+            "<ANSWER>e</ANSWER>",
+        ],
+    );
+    let r = steered(
+        &[organizer],
+        r#"{"at": {"step": 2}, "do": "fork", "query": "x</FORK-2>y"}"#,
+    );
+    assert_eq!(
+        r.outcomes(),
+        [r#"fork Refused { why: "the sub-query must not contain </FORK-2>" }"#]
+    );
+    assert!(!r.text("organizer").contains("</FORK-2>"));
+}
+
+#[test]
 fn abort_ends_everybody() {
     let r = steered(
         &[vector_1_organizer(), worker("1", 25)],

@@ -375,6 +375,15 @@ fn pasted_text_is_never_a_command() {
 }
 
 #[test]
+fn line_breaks_of_pasted_text_stay_line_breaks() {
+    let mut screen = three();
+    screen.keys("f");
+    // As terminals send them inside a bracketed paste.
+    screen.input(Input::Paste("one\rtwo\r\nthree\nfour".into()));
+    assert_eq!(screen.model.draft.text(), "one\ntwo\nthree\nfour");
+}
+
+#[test]
 fn the_palette_runs_what_it_finds() {
     let mut screen = three();
     assert_eq!(

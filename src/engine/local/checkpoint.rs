@@ -40,7 +40,11 @@ impl Checkpoint {
             return Self::in_folder(path);
         }
         if !path.is_file() {
-            return fail("no such file or folder");
+            return fail(if path.exists() {
+                "neither a file nor a folder"
+            } else {
+                "no such file or folder"
+            });
         }
         match path.extension().and_then(|e| e.to_str()) {
             Some("gguf") => Ok(Self::Gguf(path.to_owned())),

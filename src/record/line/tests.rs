@@ -280,6 +280,7 @@ fn keyframe() -> impl Strategy<Value = Body> {
 fn body() -> impl Strategy<Value = Body> {
     let outcome = prop_oneof![
         Just(Outcome::Done),
+        Just(Outcome::Unfired),
         ".*".prop_map(|why| Outcome::Queued { why }),
         ".*".prop_map(|why| Outcome::Refused { why }),
     ];

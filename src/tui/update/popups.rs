@@ -40,6 +40,8 @@ pub fn key(model: &mut Model, key: KeyEvent) -> Option<Vec<Effect>> {
 
 /// Pasted text goes where text goes, else nowhere.
 pub fn paste(model: &mut Model, text: &str) {
+    // Terminals send line breaks of pasted text as the return key does.
+    let text = &text.replace("\r\n", "\n").replace('\r', "\n");
     match model.popups.last_mut() {
         Some(Popup::Composer) => {
             model.draft.editor.insert_str(safe_text(text).as_ref());
