@@ -51,7 +51,7 @@ pub fn main() -> ExitCode {
         Ok(Exit::Failed) => ExitCode::from(1),
         Err(error) => {
             let wrong_usage = error.is::<Usage>();
-            output::say(&format!("orgtop: {}", safe_message(&error)));
+            output::say(&format!("orgtop: {}", message(&error)));
             ExitCode::from(if wrong_usage { 2 } else { 1 })
         }
     }
@@ -81,18 +81,15 @@ fn given(verb: &ArgMatches, id: &str) -> bool {
     verb.try_contains_id(id).is_ok() && verb.value_source(id) == Some(ValueSource::CommandLine)
 }
 
-/// The whole chain of causes, each once, without anything that could drive the terminal.
-fn safe_message(error: &anyhow::Error) -> String {
+/// The whole chain of causes, each once.
+fn message(error: &anyhow::Error) -> String {
     let mut text = error.to_string();
     for cause in error.chain().skip(1).map(ToString::to_string) {
         if !text.ends_with(&cause) {
             text = format!("{text}: {cause}");
         }
     }
-    text.lines()
-        .map(|line| crate::tui::text::safe_line(line).into_owned())
-        .collect::<Vec<_>>()
-        .join("\n")
+    text
 }
 
 fn dispatch(cli: Cli) -> anyhow::Result<Exit> {

@@ -10,7 +10,6 @@ use crate::live::{OpenEngine, Plan, Start};
 use crate::org::RunEnd;
 use crate::record::Header;
 use crate::tui::plain::run_end_words;
-use crate::tui::text::safe_line;
 use anyhow::bail;
 
 /// Goes on with an interrupted session.
@@ -36,7 +35,7 @@ pub fn run(args: ResumeArgs, config: &ConfigFile, screen: &ScreenOptions) -> any
         );
     }
     for line in folded.report.to_string().lines() {
-        output::say(&format!("orgtop: {}", safe_line(line)));
+        output::say(&format!("orgtop: {line}"));
     }
     let source = Source::choose(
         args.model.or_else(|| config.run.model.clone()),

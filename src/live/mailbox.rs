@@ -41,6 +41,20 @@ pub struct Report {
     pub queued: usize,
 }
 
+impl Report {
+    /// Whatever can change more than once, and whether the rest is there: cheap enough for every step.
+    fn glance(&self) -> impl PartialEq + use<> {
+        (
+            self.phase.clone(),
+            self.header.is_some(),
+            self.file.is_some(),
+            self.banner.clone(),
+            self.pages,
+            self.queued,
+        )
+    }
+}
+
 /// Everything posted since the last take.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Batch {
@@ -77,12 +91,16 @@ impl Mailbox {
         self.posted.notify_one();
     }
 
-    /// Changes the report.
+    /// Changes the report; the screen is woken if that changes anything.
     pub fn report(&self, change: impl FnOnce(&mut Report)) {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = inner.report.glance();
         change(&mut inner.report);
+        let news = inner.report.glance() != before;
         drop(inner);
-        self.posted.notify_one();
+        if news {
+            self.posted.notify_one();
+        }
     }
 
     /// Takes everything.
@@ -170,6 +188,18 @@ mod tests {
         assert_eq!(texts(&batch), ["a".repeat(100), "b".repeat(100)]);
         assert_eq!(batch.merged, 198);
         assert!(mailbox.take().events.is_empty());
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn a_report_without_news_wakes_nobody() {
+        let mailbox = Mailbox::default();
+        mailbox.report(|report| report.pages = (1, 2));
+        mailbox.posted().await;
+        mailbox.report(|report| report.pages = (1, 2));
+        let woken = tokio::time::timeout(std::time::Duration::from_millis(20), mailbox.posted());
+        assert!(woken.await.is_err());
+        mailbox.report(|report| report.banner = Some("disk full".into()));
+        mailbox.posted().await;
     }
 
     #[test]

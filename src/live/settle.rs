@@ -3,7 +3,7 @@
 use super::config::{overflow, strictness};
 use super::runner::Blocked;
 use super::session::{Session, Stepping};
-use crate::engine::{Decoded, SeqOp, StepOutput, Stop};
+use crate::engine::{Decoded, SeqOp, StepOutput, StepStats, Stop};
 use crate::org::rules::{ForkVerdict, JoinVerdict, Strictness, judge_fork, judge_join};
 use crate::org::{
     ActionKind, Anchor, Author, Body, Command, ErrorKind, Role, RunEnd, Seq, Status, TextBytes,
@@ -55,11 +55,7 @@ impl Session {
             }
             self.take_token(id, token);
         }
-        self.report_pages(
-            output.stats.pages_used,
-            output.stats.pages_total,
-            output.stats.queued,
-        );
+        self.report_pages(&output.stats);
         let revision = self.emitter.org.revision();
         self.end_workers(&stops);
         self.serve_blocked();
@@ -70,13 +66,13 @@ impl Session {
         self.finish_stepping(revision);
     }
 
-    fn report_pages(&self, used: usize, total: usize, queued: usize) {
+    pub(super) fn report_pages(&self, stats: &StepStats) {
         if let Some(mailbox) = self.emitter.mailbox()
-            && total > 0
+            && stats.pages_total > 0
         {
             mailbox.report(|report| {
-                report.pages = (used, total);
-                report.queued = queued;
+                report.pages = (stats.pages_used, stats.pages_total);
+                report.queued = stats.queued;
             });
         }
     }

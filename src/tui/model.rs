@@ -20,7 +20,6 @@ use super::layout::{self, Choice, Screen, Wanted};
 use super::look::Look;
 use super::popup::{Draft, Popup};
 use super::rate::Rate;
-use super::sign::status_words;
 use super::text::Transcript;
 use super::thread_view::ThreadView;
 use super::widget::timeline::geometry::Axis;
@@ -171,7 +170,8 @@ impl Model {
     pub fn apply(&mut self, event: &Event) {
         self.last_event = self.now;
         if let (Body::Thread { prompt, .. }, Some(id)) = (&event.body, event.thread) {
-            self.threads.insert(id, ThreadView::new(prompt.clone()));
+            self.threads
+                .insert(id, ThreadView::new(prompt.clone(), event.us));
         }
         self.organization.apply(event);
         if let Some(view) = event.thread.and_then(|id| self.threads.get_mut(&id)) {
@@ -269,10 +269,11 @@ impl Model {
                 wanted.is_empty()
                     || thread.id.is_organizer()
                     || thread.id.to_string() == wanted
-                    || status_words(thread).contains(&wanted)
                     || thread.query.to_lowercase().contains(&wanted)
                     || self.threads.get(&thread.id).is_some_and(|view| {
-                        view.text.last_words(200).to_lowercase().contains(&wanted)
+                        let state = view.state_words(thread, self.organization.now.us);
+                        state.contains(&wanted)
+                            || view.text.last_words(200).to_lowercase().contains(&wanted)
                     })
             })
             .map(|thread| thread.id)
