@@ -49,7 +49,10 @@ pub enum Match {
     Complete(Tag),
 }
 
-const NUMBERED: [(&[u8], fn(u16) -> Tag); 4] = [
+/// How a tag with an index begins, and the tag of an index.
+type Numbered = (&'static [u8], fn(u16) -> Tag);
+
+const NUMBERED: [Numbered; 4] = [
     (b"<FORK-", Tag::ForkOpen),
     (b"</FORK-", Tag::ForkClose),
     (b"<JOIN-", Tag::Join),
