@@ -10,12 +10,16 @@
 //! | [`org`] | the organization as a fold over events; time, critical path, metrics |
 //! | [`record`] | session files: write, open, recover, play |
 //! | [`engine`] | sequences to tokens: local models, scripts |
+//! | [`task`] | countdown, sudoku, math: make, state, verify, solve |
 //! | [`live`] | one running session: organization, engine, recorder, commands |
+//! | [`learn`] | teacher, datasets, training: network, optimizers, stage 1 |
 
 pub mod cli;
 pub mod engine;
+pub mod learn;
 pub mod live;
 pub mod org;
 pub mod protocol;
 pub mod record;
+pub mod task;
 pub mod tui;

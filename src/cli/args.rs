@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 /// top for agentic organizations: watch and steer one organizer and its workers decoding live.
 ///
-/// Without a verb, orgtop replays a recorded session that ships with it.
+/// Without a verb, orgtop runs the small model inside it on a random countdown task.
 #[derive(Debug, Parser)]
 #[command(name = "orgtop", version, max_term_width = 100)]
 pub struct Cli {
@@ -60,6 +60,11 @@ pub enum Verb {
     Models(ModelsArgs),
     /// Check device, terminal and, if given, a model
     Doctor(DoctorArgs),
+    /// Train a model
+    #[command(subcommand)]
+    Train(TrainVerb),
+    /// Verify an answer to a task, read from standard input
+    VerifyAnswer(VerifyAnswerArgs),
     /// Print shell completions
     Completions {
         /// For which shell
@@ -74,6 +79,9 @@ pub enum Verb {
 pub struct RunArgs {
     /// The question; `-` or nothing reads it from standard input
     pub query: Option<String>,
+    /// A task instead of a question: "countdown 10 6 5 3 = 30", "countdown", "sudoku", "math FILE#n"
+    #[arg(long, value_name = "SPEC", conflicts_with = "query")]
+    pub task: Option<String>,
     /// How to run
     #[command(flatten)]
     pub options: RunOptions,
@@ -246,4 +254,44 @@ pub struct DoctorArgs {
     /// Print a JSON array, one object a check
     #[arg(long)]
     pub json: bool,
+}
+
+/// Verbs of `train`.
+#[derive(Debug, Subcommand)]
+pub enum TrainVerb {
+    /// Stage 1: learn the format and the search from the teacher's traces
+    Sft(SftArgs),
+}
+
+/// Arguments of `train sft`.
+#[derive(Debug, Args)]
+pub struct SftArgs {
+    /// Where training lives: model/, state, log.jsonl, loss.svg; an existing one is gone on with
+    pub folder: PathBuf,
+    /// Whose traces: the organization's, or a lone thread's for the baselines
+    #[arg(long, default_value = "organization", value_parser = ["organization", "alone"])]
+    pub traces: String,
+    /// Optimizer steps of about 3,000 tokens
+    #[arg(long, default_value_t = 6500, value_parser = clap::value_parser!(u64).range(1..))]
+    pub steps: u64,
+    /// Seed of weights and data
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Threads that each compute a share of every batch; part of what makes a run repeatable
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub replicas: u16,
+    /// Steps between checkpoints and evaluations
+    #[arg(long, default_value_t = 250, value_parser = clap::value_parser!(u64).range(1..))]
+    pub interval: u64,
+    /// Print one JSON object at the end
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `verify-answer`.
+#[derive(Debug, Args)]
+pub struct VerifyAnswerArgs {
+    /// The task: "countdown 10 6 5 3 = 30", "sudoku ...", "math FILE#n"
+    #[arg(long, value_name = "SPEC")]
+    pub task: String,
 }

@@ -2,7 +2,7 @@
 
 use super::Usage;
 use super::settings::RunOptions;
-use crate::engine::{Engine, EngineError, EngineThread, Script, Scripted, local};
+use crate::engine::{Engine, EngineError, EngineThread, Script, Scripted, embedded, local};
 use crate::live::OpenEngine;
 use crate::org::ThreadId;
 use anyhow::Context;
@@ -15,26 +15,57 @@ pub enum Source {
     Model(PathBuf),
     /// A script.
     Script(PathBuf),
+    /// The small model inside the binary.
+    Embedded,
+}
+
+/// Whether the model in the binary has learned what is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Embedded {
+    /// It has.
+    Serves,
+    /// It has not.
+    DoesNotServe,
+}
+
+impl Embedded {
+    /// It knows countdown, and nothing else.
+    #[must_use]
+    pub fn for_query(query: &str) -> Self {
+        if query.starts_with("countdown ") {
+            Self::Serves
+        } else {
+            Self::DoesNotServe
+        }
+    }
 }
 
 impl std::fmt::Display for Source {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let (Self::Model(path) | Self::Script(path)) = self;
-        f.write_str(&file_name(path))
+        match self {
+            Self::Model(path) | Self::Script(path) => f.write_str(&file_name(path)),
+            Self::Embedded => f.write_str(embedded::NAME),
+        }
     }
 }
 
 impl Source {
-    /// The script if one is given, else the model.
+    /// The script if one is given, else the model, else the one in the binary if it can serve.
     ///
     /// # Errors
-    /// [`Usage`] if neither is.
-    pub fn choose(model: Option<PathBuf>, script: Option<PathBuf>) -> Result<Self, Usage> {
+    /// [`Usage`] if there is none.
+    pub fn choose(
+        model: Option<PathBuf>,
+        script: Option<PathBuf>,
+        serves: Embedded,
+    ) -> Result<Self, Usage> {
         match (script, model) {
             (Some(script), _) => Ok(Self::Script(script)),
             (None, Some(model)) => Ok(Self::Model(model)),
+            (None, None) if serves == Embedded::Serves => Ok(Self::Embedded),
             (None, None) => Err(Usage(
-                "no model: give --model PATH (a folder of safetensors or a .gguf file), set it in the \
+                "no model for this: the one inside orgtop only knows countdown (\"countdown 10 6 5 3 = 30\"). \
+                 Give --model PATH (a folder of safetensors or a .gguf file), set it in the \
                  config file, or play a script with --script FILE; `orgtop models` lists what is on \
                  this machine"
                     .into(),
@@ -53,6 +84,13 @@ impl Source {
                 let name = file_name(path);
                 Ok(Box::new(move || {
                     Ok(Box::new(Scripted::new(script, &name)) as Box<dyn Engine>)
+                }))
+            }
+            Self::Embedded => {
+                let options = local_options(options);
+                Ok(Box::new(move || {
+                    let engine = EngineThread::spawn("engine", move || embedded::open(&options))?;
+                    Ok(Box::new(engine) as Box<dyn Engine>)
                 }))
             }
             Self::Model(path) => {

@@ -4,7 +4,6 @@ use super::summary::Summary;
 use super::{Exit, output};
 use crate::live::{Finished, Handle, Mailbox, Plan, launch};
 use crate::org::{Body, Command, Organization, RunEnd, Status};
-use crate::tui::text::{safe_line, safe_text};
 use indicatif::{ProgressBar, ProgressStyle};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::low_level::emulate_default_handler;
@@ -23,13 +22,13 @@ pub fn run(plan: Plan, json: bool) -> anyhow::Result<Exit> {
     follow(&handle);
     let finished = handle.wait()?;
     let session = file.map(|f| f.display().to_string());
-    let summary = Summary::new(&finished.organization, session.clone());
+    let summary = Summary::new(&finished.header, &finished.organization, session.clone());
     if json {
         output::json(&summary)?;
     } else {
         print_answer(&summary)?;
         if let Some(session) = session {
-            output::say(&safe_line(&format!("recorded in {session}")));
+            output::say(&format!("recorded in {session}"));
         }
     }
     if let Some(error) = &finished.record_error {
@@ -55,11 +54,10 @@ fn print_answer(summary: &Summary) -> anyhow::Result<()> {
             "{:?} ({}, step {}): {}",
             error.kind, error.thread, error.step, error.message
         );
-        output::say(&safe_line(&text));
+        output::say(&text);
     }
     match &summary.answer {
         // What the model wrote, unless it could drive a terminal.
-        Some(answer) if std::io::stdout().is_terminal() => output::line(&safe_text(answer))?,
         Some(answer) => output::line(answer)?,
         None => output::say("no answer"),
     }

@@ -48,11 +48,11 @@ pub fn run(args: &InspectArgs) -> anyhow::Result<Exit> {
     let folded = fold(&args.file)?;
     if !folded.report.is_clean() {
         for line in folded.report.to_string().lines() {
-            output::say(&format!("orgtop: {}", safe_line(line)));
+            output::say(&format!("orgtop: {line}"));
         }
     }
     let session = Some(args.file.display().to_string());
-    let summary = Summary::new(&folded.organization, session);
+    let summary = Summary::new(&folded.header, &folded.organization, session);
     if args.json {
         output::json(&summary)?;
     } else {

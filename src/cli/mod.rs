@@ -16,7 +16,9 @@ mod sessions;
 mod settings;
 mod shell;
 mod summary;
+mod train;
 mod verify;
+mod verify_answer;
 
 pub use args::{Cli, Verb};
 pub use settings::{ConfigFile, RunOptions, ScreenOptions, SessionOptions, config_folder};
@@ -50,7 +52,7 @@ pub fn main() -> ExitCode {
         Err(error) => {
             tracing::error!("{error:#}");
             let wrong_usage = error.is::<Usage>();
-            output::say(&format!("orgtop: {}", safe_message(&error)));
+            output::say(&format!("orgtop: {}", message(&error)));
             ExitCode::from(if wrong_usage { 2 } else { 1 })
         }
     }
@@ -80,18 +82,15 @@ fn given(verb: &ArgMatches, id: &str) -> bool {
     verb.try_contains_id(id).is_ok() && verb.value_source(id) == Some(ValueSource::CommandLine)
 }
 
-/// The whole chain of causes, each once, without anything that could drive the terminal.
-fn safe_message(error: &anyhow::Error) -> String {
+/// The whole chain of causes, each once.
+fn message(error: &anyhow::Error) -> String {
     let mut text = error.to_string();
     for cause in error.chain().skip(1).map(ToString::to_string) {
         if !text.ends_with(&cause) {
             text = format!("{text}: {cause}");
         }
     }
-    text.lines()
-        .map(|line| crate::tui::text::safe_line(line).into_owned())
-        .collect::<Vec<_>>()
-        .join("\n")
+    text
 }
 
 fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
@@ -105,7 +104,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
     // Before anything else starts a thread: candle reads this from the environment.
     settle_threads(threads.or(config.run.threads).map(usize::from));
     match cli.verb {
-        None => replay::shipped(&screen),
+        None => run::demo(&config, &screen),
         Some(Verb::Run(args)) => run::run(args, &config, &screen),
         Some(Verb::Resume(args)) => resume::run(args, &config, &screen),
         Some(Verb::Replay(args)) => replay::run(&args, &config, &screen),
@@ -115,6 +114,8 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
         Some(Verb::Sessions(verb)) => sessions::run(verb, &config),
         Some(Verb::Models(args)) => models::run(&args),
         Some(Verb::Doctor(args)) => doctor::run(&args, &config),
+        Some(Verb::Train(verb)) => train::run(verb),
+        Some(Verb::VerifyAnswer(args)) => verify_answer::run(&args),
         Some(Verb::Completions { shell }) => shell::completions(shell),
         Some(Verb::Man) => shell::man(),
     }

@@ -2,6 +2,7 @@
 
 use super::args::ModelsArgs;
 use super::{Exit, output};
+use crate::engine::embedded;
 use crate::engine::local::{ModelSummary, discover, inspect_model};
 use crate::tui::text::safe_line;
 use serde::Serialize;
@@ -28,22 +29,30 @@ pub fn run(args: &ModelsArgs) -> anyhow::Result<Exit> {
     let mut found: Vec<ModelSummary> = args.paths.iter().flat_map(|p| look_in(p)).collect();
     let given = found.len();
     found.extend(discover());
-    let rows: Vec<Row> = found.into_iter().map(row).collect();
+    let rows: Vec<Row> = found.into_iter().map(row).chain([embedded()]).collect();
     if args.json {
         output::json(&rows)?;
     } else {
         for row in &rows {
             output::line(&line(row))?;
         }
-        if rows.is_empty() {
-            output::say(
-                "no models found: give a folder or a .gguf file, or download one into the Hugging Face \
-                 cache",
-            );
-        }
     }
     let all_bad = given > 0 && rows.iter().take(given).all(|r| r.problem.is_some());
     Ok(if all_bad { Exit::Failed } else { Exit::Done })
+}
+
+/// The model inside the binary.
+fn embedded() -> Row {
+    Row {
+        path: "(in the binary)".into(),
+        name: embedded::NAME.into(),
+        arch: "qwen3".into(),
+        parameters: embedded::PARAMETERS,
+        dtype: "f16".into(),
+        context: embedded::CONTEXT,
+        bytes: embedded::bytes(),
+        problem: None,
+    }
 }
 
 /// The model at `path`, or the models right inside that folder.

@@ -1,19 +1,24 @@
-//! Data on stdout, messages on stderr.
+//! Data on stdout, messages on stderr. Nothing that a model or a file says drives the terminal from here.
 
-use crate::tui::text::safe_line;
+use crate::tui::text::{safe_line, safe_text};
 use anyhow::Context;
 use serde::Serialize;
 use std::borrow::Cow;
 use std::fmt::Write as _;
-use std::io::{self, Write as _};
+use std::io::{self, IsTerminal, Write as _};
 
-/// Prints a line of data.
+/// Prints lines of data: made safe on a terminal, exact elsewhere.
 ///
 /// # Errors
 /// As [`taken`].
 pub fn line(text: &str) -> anyhow::Result<()> {
+    let shown = if io::stdout().is_terminal() {
+        safe_text(text)
+    } else {
+        Cow::Borrowed(text)
+    };
     let mut out = io::stdout().lock();
-    taken(writeln!(out, "{text}").and_then(|()| out.flush()))
+    taken(writeln!(out, "{shown}").and_then(|()| out.flush()))
 }
 
 /// Judges a write to stdout. A reader that went away is no error: there is nobody left to tell.
@@ -27,7 +32,7 @@ pub fn taken(written: io::Result<()>) -> anyhow::Result<()> {
     }
 }
 
-/// Prints one JSON document.
+/// Prints one JSON document. Characters that drive terminals are written as escapes, which mean the same.
 ///
 /// # Errors
 /// As [`line`].
@@ -55,9 +60,9 @@ fn harmless(json: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Says something to the person on stderr; nobody listening is fine.
+/// Says something to the person on stderr, made safe; nobody listening is fine.
 pub fn say(text: &str) {
-    let _ = writeln!(io::stderr().lock(), "{text}");
+    let _ = writeln!(io::stderr().lock(), "{}", safe_text(text));
 }
 
 #[cfg(test)]

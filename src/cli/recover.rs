@@ -16,7 +16,7 @@ pub fn run(args: &RecoverArgs) -> anyhow::Result<Exit> {
         .unwrap_or_else(|| recovered_path(&args.file));
     let recovered = recover(&args.file, &to)?;
     for line in recovered.report.to_string().lines() {
-        output::say(&safe_line(line));
+        output::say(line);
     }
     if recovered.header == HeaderFate::Remade {
         output::say(

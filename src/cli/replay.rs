@@ -1,4 +1,4 @@
-//! `orgtop replay`, and `orgtop` alone.
+//! `orgtop replay`
 
 use super::args::ReplayArgs;
 use super::settings::{ConfigFile, ScreenOptions};
@@ -7,13 +7,12 @@ use crate::org::Step;
 use crate::record::store::{self, Entry};
 use crate::record::{Player, SessionFile, Target};
 use crate::tui::app;
-use crate::tui::picker::{Item, pick};
+use crate::tui::picker::{Choice, Item, pick};
 use crate::tui::plain::PlainLog;
 use crate::tui::replay::Replay;
 use crate::tui::run::run_replay;
 use crate::tui::terminal::Screen;
 use crate::tui::terminal::signals::end_by;
-use crate::tui::text::safe_line;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -22,16 +21,6 @@ const SHIPPED: [(&str, &[u8]); 1] = [(
     "parallel.jsonl",
     include_bytes!("../../sessions/parallel.jsonl"),
 )];
-
-/// Replays the first shipped session.
-///
-/// # Errors
-/// The terminal is gone.
-pub fn shipped(options: &ScreenOptions) -> anyhow::Result<Exit> {
-    let (name, bytes) = SHIPPED[0];
-    let file = SessionFile::in_memory(name, bytes.to_vec())?;
-    show(file, options, None, None)
-}
 
 /// Replays a file, or one that the person picks.
 ///
@@ -103,12 +92,13 @@ fn lines(file: &SessionFile) -> anyhow::Result<Exit> {
     }
     output::taken(log.finish(&mut out).and_then(|()| out.flush()))?;
     for line in events.report().to_string().lines() {
-        output::say(&format!("orgtop: {}", safe_line(line)));
+        output::say(&format!("orgtop: {line}"));
     }
     Ok(Exit::Done)
 }
 
-enum Choice {
+/// Where a session of the list comes from.
+enum Origin {
     Recorded(PathBuf),
     Shipped(usize),
 }
@@ -122,24 +112,32 @@ fn choose(config: &ConfigFile, options: &ScreenOptions) -> anyhow::Result<Option
     }
     let folder = super::sessions::folder(None, config)?;
     let entries = store::list(&folder).unwrap_or_default();
-    let (mut items, mut choices): (Vec<Item>, Vec<Choice>) = entries
+    let (mut items, mut origins): (Vec<Item>, Vec<Origin>) = entries
         .iter()
-        .map(|entry: &Entry| (Item::of(entry), Choice::Recorded(entry.path.clone())))
+        .map(|entry: &Entry| (Item::of(entry), Origin::Recorded(entry.path.clone())))
         .unzip();
     for (i, (name, bytes)) in SHIPPED.iter().enumerate() {
         let file = SessionFile::in_memory(name, bytes.to_vec())?;
         items.push(Item::shipped(file.header()));
-        choices.push(Choice::Shipped(i));
+        origins.push(Origin::Shipped(i));
     }
     let look = screen::options(options, String::new())?.look;
     let picked = {
         let mut terminal = Screen::enter(crate::tui::terminal::Modes::default())?;
         pick(items, &look, &mut terminal)?
     };
-    Ok(match picked.and_then(|i| choices.into_iter().nth(i)) {
+    let item = match picked {
+        Choice::Item(item) => Some(item),
+        Choice::Nothing => None,
+        Choice::Signal(ending) => {
+            end_by(ending);
+            None
+        }
+    };
+    Ok(match item.and_then(|i| origins.into_iter().nth(i)) {
         None => None,
-        Some(Choice::Recorded(path)) => Some(open(&path)?),
-        Some(Choice::Shipped(i)) => {
+        Some(Origin::Recorded(path)) => Some(open(&path)?),
+        Some(Origin::Shipped(i)) => {
             let (name, bytes) = SHIPPED[i];
             Some(SessionFile::in_memory(name, bytes.to_vec())?)
         }

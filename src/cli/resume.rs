@@ -1,7 +1,7 @@
 //! `orgtop resume`
 
 use super::args::ResumeArgs;
-use super::engine::Source;
+use super::engine::{Embedded, Source};
 use super::inspect::fold;
 use super::run::{audience, read_orders, show};
 use super::settings::{ConfigFile, ScreenOptions};
@@ -10,7 +10,6 @@ use crate::live::{OpenEngine, Plan, Start};
 use crate::org::RunEnd;
 use crate::record::Header;
 use crate::tui::plain::run_end_words;
-use crate::tui::text::safe_line;
 use anyhow::bail;
 
 /// Goes on with an interrupted session.
@@ -36,9 +35,13 @@ pub fn run(args: ResumeArgs, config: &ConfigFile, screen: &ScreenOptions) -> any
         );
     }
     for line in folded.report.to_string().lines() {
-        output::say(&format!("orgtop: {}", safe_line(line)));
+        output::say(&format!("orgtop: {line}"));
     }
-    let source = Source::choose(args.model.or_else(|| config.run.model.clone()), args.script)?;
+    let source = Source::choose(
+        args.model.or_else(|| config.run.model.clone()),
+        args.script,
+        Embedded::for_query(&folded.header.query),
+    )?;
     let open = source.open(&config.run)?;
     let open = if args.other_model {
         open

@@ -1,15 +1,19 @@
 //! `orgtop run`
 
 use super::args::{OutputArgs, RunArgs};
-use super::engine::Source;
-use super::settings::{ConfigFile, ScreenOptions};
+use super::engine::{Embedded, Source};
+use super::settings::{ConfigFile, RunOptions, ScreenOptions};
 use super::{Exit, Usage, headless};
-use crate::live::{Audience, Order, Plan, Start, launch, parse_orders};
+use crate::live::{Audience, Order, Plan, RunConfig, Start, launch, parse_orders};
 use crate::record::store;
+use crate::task::Task;
 use anyhow::Context;
 use std::collections::VecDeque;
 use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
+
+/// Tokens a second and thread of the demo.
+const DEMO_SPEED: u32 = 40;
 
 /// Longest query read from standard input.
 const LONGEST_QUERY: u64 = 4 << 20;
@@ -20,8 +24,14 @@ const LONGEST_QUERY: u64 = 4 << 20;
 /// Wrong usage, unreadable files, a model that does not load.
 pub fn run(args: RunArgs, config: &ConfigFile, screen: &ScreenOptions) -> anyhow::Result<Exit> {
     let options = args.options.or(config.run.clone());
-    let source = Source::choose(options.model.clone(), args.script)?;
-    let query = read_query(args.query)?;
+    let seed = options.seed.unwrap_or_else(fresh_seed);
+    let task = read_task(args.task.as_deref(), seed)?;
+    let query = match &task {
+        Some(task) => task.query(),
+        None => read_query(args.query)?,
+    };
+    let serves = Embedded::for_query(&query);
+    let source = Source::choose(options.model.clone(), args.script, serves)?;
     let orders = read_orders(args.output.commands.as_deref())?;
     let open = source.open(&options)?;
     let now = jiff::Zoned::now();
@@ -30,7 +40,10 @@ pub fn run(args: RunArgs, config: &ConfigFile, screen: &ScreenOptions) -> anyhow
     let plan = Plan {
         open,
         start: Start::Fresh {
-            config: options.config(query, fresh_seed()),
+            config: RunConfig {
+                task: task.map(|t| t.to_string()),
+                ..options.config(query, seed)
+            },
             created: now.timestamp().to_string(),
             id,
         },
@@ -68,6 +81,46 @@ pub fn audience(output: &OutputArgs, screen: &ScreenOptions) -> Audience {
     } else {
         Audience::Person
     }
+}
+
+/// `orgtop` alone: the small model on a random countdown task, slow enough to be read.
+///
+/// # Errors
+/// As [`run`].
+pub fn demo(config: &ConfigFile, screen: &ScreenOptions) -> anyhow::Result<Exit> {
+    let demo = RunOptions {
+        speed: Some(DEMO_SPEED),
+        temperature: Some(0.0),
+        ..RunOptions::default()
+    };
+    let args = RunArgs {
+        query: None,
+        task: Some("countdown".into()),
+        options: RunOptions {
+            model: None,
+            ..config.run.clone()
+        }
+        .or(demo),
+        script: None,
+        output: OutputArgs {
+            headless: false,
+            json: false,
+            commands: None,
+        },
+        record: None,
+        no_record: false,
+    };
+    let plain = ConfigFile {
+        run: RunOptions::default(),
+        ..config.clone()
+    };
+    run(args, &plain, screen)
+}
+
+fn read_task(spec: Option<&str>, seed: u64) -> anyhow::Result<Option<Task>> {
+    let Some(spec) = spec else { return Ok(None) };
+    let task = Task::parse(spec, seed).map_err(|e| Usage(format!("--task: {e}")))?;
+    Ok(Some(task))
 }
 
 fn read_query(argument: Option<String>) -> anyhow::Result<String> {

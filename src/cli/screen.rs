@@ -2,7 +2,7 @@
 
 use super::settings::{ScreenOptions, config_folder};
 use super::{Exit, headless, output};
-use crate::live::{Finished, Handle, LiveError};
+use crate::live::{Finished, Handle, LiveError, Phase};
 use crate::org::Command;
 use crate::tui::app::{self, Options};
 use crate::tui::keymap::Keymap;
@@ -11,7 +11,7 @@ use crate::tui::run::{run_live, run_plain};
 use crate::tui::source::LiveSource;
 use crate::tui::terminal::signals::end_by;
 use crate::tui::terminal::{Caps, Modes, Presentation};
-use crate::tui::text::{Glyphs, safe_line};
+use crate::tui::text::Glyphs;
 use crate::tui::theme::Theme;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -72,14 +72,28 @@ pub fn live(
     let exit = if has_keys(screen) {
         run_live(source, options)?
     } else {
-        run_plain(&source, &mut std::io::stdout().lock())?
+        match run_plain(&source, &mut std::io::stdout().lock()) {
+            // Whoever read the lines has read enough; the session is saved as interrupted.
+            Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => app::Exit::Done,
+            other => other?,
+        }
     };
     if exit == app::Exit::Forced {
+        handle.leave_behind();
         output::say("orgtop: the session did not answer and was left behind");
         return Ok(Exit::Failed);
     }
     // If the session is over already nobody takes this, and nobody needs to.
     let _ = handle.commands.send(Command::Interrupt);
+    if handle.mailbox.take().report.phase == Phase::Loading {
+        // A model can take minutes to load, and there is nothing to save yet.
+        handle.leave_behind();
+        if let app::Exit::Signal(ending) = exit {
+            end_by(ending);
+        }
+        output::say("left before the model was loaded; nothing was recorded");
+        return Ok(Exit::Done);
+    }
     let finished = handle.wait();
     if let app::Exit::Signal(ending) = exit {
         end_by(ending);
@@ -93,7 +107,7 @@ fn leave(finished: Result<Finished, LiveError>, file: Option<PathBuf>) -> anyhow
         output::say(&format!("orgtop: the recording is incomplete: {error}"));
     }
     if let Some(file) = file {
-        output::say(&safe_line(&format!("recorded in {}", file.display())));
+        output::say(&format!("recorded in {}", file.display()));
     }
     Ok(headless::exit(&finished))
 }

@@ -163,7 +163,7 @@ fn prune(folder: &std::path::Path, which: Prune, pruning: Pruning) -> anyhow::Re
         )))?;
     }
     for (path, why) in &pruned.kept {
-        output::say(&safe_line(&format!("kept {}: {why}", path.display())));
+        output::say(&format!("kept {}: {why}", path.display()));
     }
     Ok(if pruned.kept.is_empty() {
         Exit::Done

@@ -270,6 +270,7 @@ impl RunOptions {
         };
         RunConfig {
             query,
+            task: None,
             policy: self.policy.unwrap_or(base.policy),
             k: self.k.unwrap_or(base.k),
             capacity: self.capacity,

@@ -4,6 +4,8 @@ use crate::org::{
     Author, ErrorKind, Metrics, Organization, Outcome, Role, RunEnd, Seat, Step, ThreadEnd,
     ThreadId, slack,
 };
+use crate::record::Header;
+use crate::task::{DEFAULT_LAMBDA, Format, Report, Reward, Task};
 use serde::Serialize;
 
 /// A session in numbers. `begin`, `finish`, `slack` and `T` are ideal steps.
@@ -23,6 +25,9 @@ pub struct Summary {
     pub commands: Vec<CommandRow>,
     /// The session file, where there is one.
     pub session: Option<String>,
+    /// What the answer is worth, where there is a task.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task: Option<Report>,
 }
 
 /// One error.
@@ -81,7 +86,8 @@ pub struct CommandRow {
 impl Summary {
     /// Sums up an organization.
     #[must_use]
-    pub fn new(org: &Organization, session: Option<String>) -> Self {
+    pub fn new(header: &Header, org: &Organization, session: Option<String>) -> Self {
+        let metrics = org.recorded_metrics.unwrap_or_else(|| org.metrics());
         let traces = org.traces();
         let schedule = org.schedule();
         let slack = slack(&traces, org.capacity, &schedule);
@@ -105,7 +111,8 @@ impl Summary {
         Self {
             answer: org.answer.clone(),
             end: org.end,
-            metrics: org.recorded_metrics.unwrap_or_else(|| org.metrics()),
+            task: judged(header, org, metrics.r_eta),
+            metrics,
             errors: org
                 .errors
                 .iter()
@@ -139,4 +146,16 @@ impl Summary {
             session,
         }
     }
+}
+
+/// Verifies the answer of a session that has a task.
+fn judged(header: &Header, org: &Organization, r_eta: f64) -> Option<Report> {
+    // A spec that this version cannot read has no verdict.
+    let task = Task::parse(header.task.as_deref()?, 0).ok()?;
+    let checked = task.check(org.answer.as_deref().unwrap_or_default());
+    let kept =
+        org.end == Some(RunEnd::Answered) && org.errors.iter().all(|e| e.kind == ErrorKind::Engine);
+    let format = if kept { Format::Valid } else { Format::Broken };
+    let reward = Reward::new(&checked, format, r_eta, DEFAULT_LAMBDA);
+    Some(task.report(checked, reward))
 }

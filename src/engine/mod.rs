@@ -4,6 +4,7 @@
 
 pub mod contract;
 pub mod device_thread;
+pub mod embedded;
 pub mod local;
 pub mod sampler;
 mod scripted;

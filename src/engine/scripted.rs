@@ -16,6 +16,10 @@ use std::time::{Duration, Instant};
 /// Longest sleep inside one step, so that commands are served in time.
 const NAP: Duration = Duration::from_millis(20);
 
+/// How far a sequence may be behind its pace and still catch up. Beyond it (a pause, a stopped process) it
+/// goes on at its pace from now.
+const CATCH_UP: Duration = Duration::from_millis(500);
+
 /// Ids below this stand for single bytes; above for the script's own tokens.
 const BYTES: TokenId = 256;
 
@@ -363,16 +367,35 @@ impl Scripted {
         stops
     }
 
-    /// How long until `s` is due, on a clock grid that sequences of one pace share.
-    fn due_in(&self, s: &Sequence, now: Instant) -> Duration {
+    /// Seconds until `s` is due, on a clock grid that sequences of one pace share; negative: since when.
+    fn seconds_until_due(&self, s: &Sequence, now: Instant) -> f64 {
         let rate = s.line.and_then(|l| self.script.lines[l].tokens_per_s);
         let Some(rate) = rate else {
-            return Duration::ZERO;
+            return 0.0;
         };
         let first_tick = ((s.since - self.started).as_secs_f64() * rate).floor() + 1.0;
         let due = (first_tick + s.given as f64) / rate;
-        Duration::try_from_secs_f64(due - (now - self.started).as_secs_f64())
-            .unwrap_or(Duration::ZERO)
+        due - (now - self.started).as_secs_f64()
+    }
+
+    fn due_in(&self, s: &Sequence, now: Instant) -> Duration {
+        Duration::try_from_secs_f64(self.seconds_until_due(s, now)).unwrap_or(Duration::ZERO)
+    }
+
+    /// Sequences that were kept from their pace for long begin it anew.
+    fn forgive(&mut self, now: Instant) {
+        let late: Vec<SeqId> = self
+            .sequences
+            .iter()
+            .filter(|(_, s)| self.seconds_until_due(s, now) < -CATCH_UP.as_secs_f64())
+            .map(|(id, _)| *id)
+            .collect();
+        for id in late {
+            if let Some(s) = self.sequences.get_mut(&id) {
+                s.since = now;
+                s.given = 0;
+            }
+        }
     }
 }
 
@@ -412,6 +435,7 @@ impl Engine for Scripted {
             return Ok(output);
         }
         let mut now = began;
+        self.forgive(now);
         let wait = self
             .sequences
             .values()
@@ -566,6 +590,20 @@ mod tests {
             let error = Script::parse(script, "t").unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");
         }
+    }
+
+    #[test]
+    fn after_a_long_stop_it_goes_on_at_its_pace() {
+        let mut e =
+            engine("{\"thread\":\"1\",\"tokens\":[\"s\"],\"repeat\":true,\"tokens_per_s\":10}");
+        e.advance(open(1, "1")).unwrap();
+        std::thread::sleep(Duration::from_millis(900));
+        let began = Instant::now();
+        let mut given = 0;
+        while began.elapsed() < Duration::from_millis(300) {
+            given += e.advance(vec![]).unwrap().decoded.len();
+        }
+        assert!(given <= 4, "{given} tokens in 0.3 s at 10 tokens/s");
     }
 
     #[test]

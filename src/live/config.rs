@@ -11,6 +11,8 @@ use crate::record::{FORMAT, Header, Limits, Policy, PoolPolicy, Prompts, VERSION
 pub struct RunConfig {
     /// The question.
     pub query: String,
+    /// The task behind the question, as a spec.
+    pub task: Option<String>,
     /// How the organization is driven.
     pub policy: Policy,
     /// Copies under `parallel`.
@@ -35,6 +37,7 @@ impl Default for RunConfig {
     fn default() -> Self {
         Self {
             query: String::new(),
+            task: None,
             policy: Policy::default(),
             k: 3,
             capacity: None,
@@ -80,6 +83,7 @@ impl RunConfig {
                 worker: prompt::WORKER.to_owned(),
             },
             query: self.query.clone(),
+            task: self.task.clone(),
             policy: self.policy,
             k: if self.policy == Policy::Parallel {
                 self.k

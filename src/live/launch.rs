@@ -12,6 +12,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// How long a handle that is dropped waits for its session to be saved.
+const SAVING: Duration = Duration::from_secs(2);
 
 /// Builds the engine on the session's thread.
 pub type OpenEngine = Box<dyn FnOnce() -> Result<Box<dyn Engine>, EngineError> + Send>;
@@ -63,32 +67,51 @@ pub enum LiveError {
 }
 
 /// A session on its own thread.
+///
+/// Dropping it (an error, a panic on the way) interrupts the run and gives it a moment to be saved.
 pub struct Handle {
-    /// Takes commands; dropping it interrupts the run.
+    /// Takes commands.
     pub commands: Sender<Command>,
     /// Where its events arrive.
     pub mailbox: Arc<Mailbox>,
-    thread: JoinHandle<Result<Finished, LiveError>>,
+    /// Taken when somebody has waited for it or left it behind.
+    thread: Option<JoinHandle<Result<Finished, LiveError>>>,
 }
 
 impl Handle {
     /// Whether the session's thread is done.
     #[must_use]
     pub fn is_finished(&self) -> bool {
-        self.thread.is_finished()
+        self.thread.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+
+    /// Goes away without waiting: the session ends with the process.
+    pub fn leave_behind(mut self) {
+        self.thread = None;
     }
 
     /// Waits for the end. Without an audience of a person the run must end by itself or be interrupted.
     ///
     /// # Errors
     /// Whatever kept the session from starting, or broke it.
-    pub fn wait(self) -> Result<Finished, LiveError> {
-        let Self {
-            commands, thread, ..
-        } = self;
-        let result = thread.join();
-        drop(commands);
-        result.unwrap_or_else(|panic| Err(LiveError::Panic(panic_text(&*panic))))
+    pub fn wait(mut self) -> Result<Finished, LiveError> {
+        self.thread
+            .take()
+            .expect("only this and `leave_behind` take the thread, and each consumes the handle")
+            .join()
+            .unwrap_or_else(|panic| Err(LiveError::Panic(panic_text(&*panic))))
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        let Some(thread) = &self.thread else { return };
+        // Fails only where the session is over already.
+        let _ = self.commands.send(Command::Interrupt);
+        let deadline = Instant::now() + SAVING;
+        while !thread.is_finished() && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
 }
 
@@ -119,7 +142,7 @@ pub fn launch(plan: Plan) -> Handle {
     Handle {
         commands: sender,
         mailbox,
-        thread,
+        thread: Some(thread),
     }
 }
 

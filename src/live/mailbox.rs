@@ -41,6 +41,20 @@ pub struct Report {
     pub queued: usize,
 }
 
+impl Report {
+    /// Whatever can change more than once, and whether the rest is there: cheap enough for every step.
+    fn glance(&self) -> impl PartialEq + use<> {
+        (
+            self.phase.clone(),
+            self.header.is_some(),
+            self.file.is_some(),
+            self.banner.clone(),
+            self.pages,
+            self.queued,
+        )
+    }
+}
+
 /// Everything posted since the last take.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Batch {
@@ -77,12 +91,16 @@ impl Mailbox {
         self.posted.notify_one();
     }
 
-    /// Changes the report.
+    /// Changes the report; the screen is woken if that changes anything.
     pub fn report(&self, change: impl FnOnce(&mut Report)) {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = inner.report.glance();
         change(&mut inner.report);
+        let news = inner.report.glance() != before;
         drop(inner);
-        self.posted.notify_one();
+        if news {
+            self.posted.notify_one();
+        }
     }
 
     /// Takes everything.
@@ -104,59 +122,24 @@ impl Mailbox {
 }
 
 impl Inner {
-    fn add(&mut self, event: Event) {
-        let place = self.events.len();
+    fn add(&mut self, mut event: Event) {
         match (&event.body, event.thread) {
             (Body::Tokens { .. }, Some(thread)) => {
-                if let Some(&earlier) = self.open.get(&thread)
-                    && append(&mut self.events[earlier], &event)
-                {
-                    self.merged += 1;
-                    return;
+                if let Some(&earlier) = self.open.get(&thread) {
+                    match self.events[earlier].append_tokens(event, usize::MAX) {
+                        Ok(()) => {
+                            self.merged += 1;
+                            return;
+                        }
+                        Err(apart) => event = *apart,
+                    }
                 }
-                self.open.insert(thread, place);
+                self.open.insert(thread, self.events.len());
             }
             _ => self.open.clear(),
         }
         self.events.push(event);
     }
-}
-
-/// Appends the tokens of `event` to `earlier` if they follow it step by step.
-fn append(earlier: &mut Event, event: &Event) -> bool {
-    let follows = earlier.last_step().next() == event.step
-        && earlier.by == event.by
-        && earlier.branch == event.branch;
-    let (
-        Body::Tokens {
-            ids,
-            bytes,
-            lens,
-            logprobs,
-            top,
-        },
-        Body::Tokens {
-            ids: more_ids,
-            bytes: more_bytes,
-            lens: more_lens,
-            logprobs: more_logprobs,
-            top: more_top,
-        },
-    ) = (&mut earlier.body, &event.body)
-    else {
-        return false;
-    };
-    let alike =
-        logprobs.is_empty() == more_logprobs.is_empty() && top.is_empty() == more_top.is_empty();
-    if !follows || !alike {
-        return false;
-    }
-    ids.extend_from_slice(more_ids);
-    bytes.0.extend_from_slice(&more_bytes.0);
-    lens.extend_from_slice(more_lens);
-    logprobs.extend_from_slice(more_logprobs);
-    top.extend_from_slice(more_top);
-    true
 }
 
 #[cfg(test)]
@@ -205,6 +188,18 @@ mod tests {
         assert_eq!(texts(&batch), ["a".repeat(100), "b".repeat(100)]);
         assert_eq!(batch.merged, 198);
         assert!(mailbox.take().events.is_empty());
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn a_report_without_news_wakes_nobody() {
+        let mailbox = Mailbox::default();
+        mailbox.report(|report| report.pages = (1, 2));
+        mailbox.posted().await;
+        mailbox.report(|report| report.pages = (1, 2));
+        let woken = tokio::time::timeout(std::time::Duration::from_millis(20), mailbox.posted());
+        assert!(woken.await.is_err());
+        mailbox.report(|report| report.banner = Some("disk full".into()));
+        mailbox.posted().await;
     }
 
     #[test]

@@ -151,7 +151,7 @@ impl Session {
                                 query,
                             });
                         } else if self.emitter.org.thread(child).is_none() {
-                            self.start_worker(child, &query, Author::System, None);
+                            self.start_worker(child, &query, (Author::System, None));
                         }
                     }
                     OpKind::Join { child } => {

@@ -151,6 +151,7 @@ impl Session {
                 return false;
             }
             if self.over() {
+                self.release();
                 if self.audience == Audience::Nobody {
                     return false;
                 }
@@ -299,6 +300,22 @@ impl Session {
         }
     }
 
+    /// Gives the engine's memory back: nothing of a run that is over is decoded any more.
+    fn release(&mut self) {
+        let template = self.template.take().map(|(seq, _)| seq);
+        let held = std::mem::take(&mut self.by_seq).into_keys();
+        let closing: Vec<SeqOp> = held.chain(template).map(SeqOp::Close).collect();
+        if closing.is_empty() {
+            return;
+        }
+        self.ops.extend(closing);
+        let ops = std::mem::take(&mut self.ops);
+        // An engine that fails now has nothing left to lose.
+        if let Ok(output) = self.engine.advance(ops) {
+            self.report_pages(&output.stats);
+        }
+    }
+
     /// Returns the engine's memory, finishes the file.
     fn close(mut self) -> Finished {
         let unfired: Vec<Command> = self.orders.drain(..).map(|o| o.command).collect();
@@ -308,9 +325,7 @@ impl Session {
             let cause = self.emitter.emit(Author::Human, None, None, body);
             self.effect(cause, Outcome::Unfired);
         }
-        let closing: Vec<SeqOp> = self.by_seq.keys().map(|seq| SeqOp::Close(*seq)).collect();
-        // The run is over: an engine that fails now has nothing left to lose.
-        let _ = self.engine.advance(closing);
+        self.release();
         let record_error = self
             .emitter
             .take_recorder()

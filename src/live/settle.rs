@@ -3,7 +3,7 @@
 use super::config::{overflow, strictness};
 use super::runner::Blocked;
 use super::session::{Session, Stepping};
-use crate::engine::{Decoded, SeqOp, StepOutput, Stop};
+use crate::engine::{Decoded, SeqOp, StepOutput, StepStats, Stop};
 use crate::org::rules::{ForkVerdict, JoinVerdict, Strictness, judge_fork, judge_join};
 use crate::org::{
     ActionKind, Anchor, Author, Body, Command, ErrorKind, Role, RunEnd, Seq, Status, TextBytes,
@@ -11,6 +11,22 @@ use crate::org::{
 };
 use crate::protocol::{Finding, Found, Position};
 use std::collections::BTreeMap;
+
+/// Who made something happen, and by which command.
+pub(super) type By = (Author, Option<Seq>);
+
+/// What the model does by itself.
+pub(super) const BY_MODEL: By = (Author::Model, None);
+
+/// An action that takes effect.
+pub(super) struct Deed {
+    pub action: ActionKind,
+    pub span: (u64, u64),
+    pub child: Option<ThreadId>,
+    pub text: String,
+    pub anchor: Option<Anchor>,
+    pub by: By,
+}
 
 impl Session {
     /// Turns what one step produced into events.
@@ -39,11 +55,7 @@ impl Session {
             }
             self.take_token(id, token);
         }
-        self.report_pages(
-            output.stats.pages_used,
-            output.stats.pages_total,
-            output.stats.queued,
-        );
+        self.report_pages(&output.stats);
         let revision = self.emitter.org.revision();
         self.end_workers(&stops);
         self.serve_blocked();
@@ -54,13 +66,13 @@ impl Session {
         self.finish_stepping(revision);
     }
 
-    fn report_pages(&self, used: usize, total: usize, queued: usize) {
+    pub(super) fn report_pages(&self, stats: &StepStats) {
         if let Some(mailbox) = self.emitter.mailbox()
-            && total > 0
+            && stats.pages_total > 0
         {
             mailbox.report(|report| {
-                report.pages = (used, total);
-                report.queued = queued;
+                report.pages = (stats.pages_used, stats.pages_total);
+                report.queued = stats.queued;
             });
         }
     }
@@ -104,7 +116,17 @@ impl Session {
                 to,
             }) = returned
             {
-                self.action(id, ActionKind::Return, (from, to), None, text, None, None);
+                self.action(
+                    id,
+                    Deed {
+                        action: ActionKind::Return,
+                        span: (from, to),
+                        child: None,
+                        text,
+                        anchor: None,
+                        by: BY_MODEL,
+                    },
+                );
                 self.end_worker(id, ThreadEnd::Returned, None);
                 continue;
             }
@@ -112,15 +134,17 @@ impl Session {
             match stops.get(&id) {
                 Some(Stop::Absent) => {
                     let at = self.runners.get(&id).map_or(0, |r| r.text_len);
-                    let action = Body::Action {
-                        action: ActionKind::Return,
-                        span: (at, at),
-                        at: tokens,
-                        child: None,
-                        text: String::new(),
-                        anchor: None,
-                    };
-                    self.emitter.emit(Author::System, Some(id), None, action);
+                    self.action(
+                        id,
+                        Deed {
+                            action: ActionKind::Return,
+                            span: (at, at),
+                            child: None,
+                            text: String::new(),
+                            anchor: None,
+                            by: (Author::System, None),
+                        },
+                    );
                     self.end_worker(id, ThreadEnd::Returned, None);
                 }
                 Some(Stop::Exhausted) => self.end_worker(id, ThreadEnd::Eos, None),
@@ -171,7 +195,7 @@ impl Session {
             } = self.blocked.remove(0);
             self.emitter
                 .emit(Author::System, Some(parent), None, Body::Resume);
-            self.start_worker(child, &query, Author::System, None);
+            self.start_worker(child, &query, (Author::System, None));
         }
     }
 
@@ -200,10 +224,20 @@ impl Session {
     fn act_on(&mut self, id: ThreadId, finding: Finding) {
         let span = (finding.from, finding.to);
         match finding.found {
-            Found::Fork { index, query } => self.fork(id, index, query, span, None),
-            Found::Join { index } => self.join(id, index, span, None),
+            Found::Fork { index, query } => self.fork(id, index, query, span, BY_MODEL),
+            Found::Join { index } => self.join(id, index, span, BY_MODEL),
             Found::Answer { text } => {
-                self.action(id, ActionKind::Answer, span, None, text.clone(), None, None);
+                self.action(
+                    id,
+                    Deed {
+                        action: ActionKind::Answer,
+                        span,
+                        child: None,
+                        text: text.clone(),
+                        anchor: None,
+                        by: BY_MODEL,
+                    },
+                );
                 self.end_run(RunEnd::Answered, Some(text), None);
             }
             // A worker's RETURN is taken among the ends.
@@ -211,14 +245,14 @@ impl Session {
         }
     }
 
-    /// Judges a Fork and does what the verdict says. `by` is set for hand-made ones.
+    /// Judges a Fork and does what the verdict says.
     pub(super) fn fork(
         &mut self,
         parent: ThreadId,
         index: u16,
         query: String,
         span: (u64, u64),
-        by: Option<(Author, Option<Seq>)>,
+        by: By,
     ) {
         let (verdict, note) = judge_fork(
             &self.emitter.org,
@@ -231,111 +265,84 @@ impl Session {
         if let Some((kind, message)) = note {
             self.error(parent, kind, None, message);
         }
-        match verdict {
-            ForkVerdict::Start(child) => {
-                let (author, cause) = by.clone().unwrap_or((Author::Model, None));
-                self.action(
-                    parent,
-                    ActionKind::Fork,
-                    span,
-                    Some(child),
-                    query.clone(),
-                    None,
-                    by,
-                );
-                self.start_worker(child, &query, author, cause);
-            }
-            ForkVerdict::Block(child) => {
-                self.action(
-                    parent,
-                    ActionKind::Fork,
-                    span,
-                    Some(child),
-                    query.clone(),
-                    None,
-                    by,
-                );
-                let on = WaitOn::Slot(child);
-                self.emitter
-                    .emit(Author::System, Some(parent), None, Body::Wait { on });
-                self.blocked.push(Blocked {
-                    since: self.emitter.step,
-                    parent,
-                    child,
-                    query,
-                });
-            }
+        let (child, starts) = match verdict {
+            ForkVerdict::Start(child) => (child, true),
+            ForkVerdict::Block(child) => (child, false),
             ForkVerdict::Refuse(kind, message) => {
                 self.format_error(parent, kind, span, message);
+                return;
             }
+        };
+        self.action(
+            parent,
+            Deed {
+                action: ActionKind::Fork,
+                span,
+                child: Some(child),
+                text: query.clone(),
+                anchor: None,
+                by: by.clone(),
+            },
+        );
+        if starts {
+            self.start_worker(child, &query, by);
+            return;
         }
+        let on = WaitOn::Slot(child);
+        self.emitter
+            .emit(Author::System, Some(parent), None, Body::Wait { on });
+        self.blocked.push(Blocked {
+            since: self.emitter.step,
+            parent,
+            child,
+            query,
+        });
     }
 
     /// Judges a Join and does what the verdict says.
-    pub(super) fn join(
-        &mut self,
-        parent: ThreadId,
-        index: u16,
-        span: (u64, u64),
-        by: Option<(Author, Option<Seq>)>,
-    ) {
-        match judge_join(&self.emitter.org, parent, index) {
-            JoinVerdict::Ready(child) => {
-                self.action(
-                    parent,
-                    ActionKind::Join,
-                    span,
-                    Some(child),
-                    String::new(),
-                    None,
-                    by,
-                );
-                self.splice_result(parent, child);
-            }
-            JoinVerdict::Wait(child) => {
-                self.action(
-                    parent,
-                    ActionKind::Join,
-                    span,
-                    Some(child),
-                    String::new(),
-                    None,
-                    by,
-                );
-                let on = WaitOn::Join(child);
-                self.emitter
-                    .emit(Author::System, Some(parent), None, Body::Wait { on });
-            }
+    pub(super) fn join(&mut self, parent: ThreadId, index: u16, span: (u64, u64), by: By) {
+        let (child, ready) = match judge_join(&self.emitter.org, parent, index) {
+            JoinVerdict::Ready(child) => (child, true),
+            JoinVerdict::Wait(child) => (child, false),
             JoinVerdict::Refuse(kind, message) => {
                 self.format_error(parent, kind, span, message);
                 if !self.over() {
                     self.splice_empty_result(parent, index);
                 }
+                return;
             }
+        };
+        self.action(
+            parent,
+            Deed {
+                action: ActionKind::Join,
+                span,
+                child: Some(child),
+                text: String::new(),
+                anchor: None,
+                by,
+            },
+        );
+        if ready {
+            self.splice_result(parent, child);
+        } else {
+            let on = WaitOn::Join(child);
+            self.emitter
+                .emit(Author::System, Some(parent), None, Body::Wait { on });
         }
     }
 
-    #[allow(clippy::too_many_arguments)]
-    pub(super) fn action(
-        &mut self,
-        thread: ThreadId,
-        action: ActionKind,
-        span: (u64, u64),
-        child: Option<ThreadId>,
-        text: String,
-        anchor: Option<Anchor>,
-        by: Option<(Author, Option<Seq>)>,
-    ) {
-        let (author, cause) = by.unwrap_or((Author::Model, None));
+    /// Records an action that takes effect.
+    pub(super) fn action(&mut self, thread: ThreadId, deed: Deed) {
         let body = Body::Action {
-            action,
-            span,
+            action: deed.action,
+            span: deed.span,
             at: self.emitter.org.thread(thread).map_or(0, |t| t.tokens),
-            child,
-            text,
-            anchor,
+            child: deed.child,
+            text: deed.text,
+            anchor: deed.anchor,
         };
-        self.emitter.emit(author, Some(thread), cause, body);
+        self.emitter.emit(deed.by.0, Some(thread), deed.by.1, body);
     }
 
     /// An error with a place in the text; ends a strict run.

@@ -3,6 +3,7 @@
 use super::config::messages;
 use super::runner::Runner;
 use super::session::Session;
+use super::settle::By;
 use crate::engine::{Priority, SeqId, SeqOp, TokenId};
 use crate::org::{
     Author, Body, ErrorKind, Role, Seat, Seq, SpliceKind, TextBytes, ThreadEnd, ThreadId,
@@ -146,13 +147,7 @@ impl Session {
     }
 
     /// Starts the worker `id` on `query`.
-    pub(super) fn start_worker(
-        &mut self,
-        id: ThreadId,
-        query: &str,
-        by: Author,
-        cause: Option<Seq>,
-    ) {
+    pub(super) fn start_worker(&mut self, id: ThreadId, query: &str, (by, cause): By) {
         let system = self.header.prompts.worker.clone();
         let prompt = self
             .engine

@@ -3,6 +3,7 @@
 use super::config::{overflow, strictness};
 use super::runner::Deferred;
 use super::session::{Intent, Session, Stepping, Wish};
+use super::settle::Deed;
 use super::splice::Origin;
 use crate::org::rules::{ForkVerdict, judge_fork, next_index};
 use crate::org::{
@@ -185,16 +186,19 @@ impl Session {
             query: query.to_owned(),
             cause: Some(cause),
         });
+        let by = (Author::Human, Some(cause));
         self.action(
             parent,
-            ActionKind::Fork,
-            (place, place),
-            Some(child),
-            query.to_owned(),
-            Some(anchor),
-            Some((Author::Human, Some(cause))),
+            Deed {
+                action: ActionKind::Fork,
+                span: (place, place),
+                child: Some(child),
+                text: query.to_owned(),
+                anchor: Some(anchor),
+                by: by.clone(),
+            },
         );
-        self.start_worker(child, query, Author::Human, Some(cause));
+        self.start_worker(child, query, by);
         Outcome::Done
     }
 
@@ -279,7 +283,7 @@ impl Session {
         let organizer = ThreadId::ORGANIZER;
         let from = self.runners.get(&organizer).map_or(0, |r| r.text_len);
         let origin = Origin::by(intent.by.clone(), intent.cause);
-        let by = Some((intent.by.clone(), intent.cause));
+        let by = (intent.by.clone(), intent.cause);
         match &intent.what {
             Wish::Fork(query) => {
                 let Some(index) = next_index(&self.emitter.org, organizer) else {

@@ -6,6 +6,7 @@ mod command;
 mod critical_path;
 mod event;
 mod ids;
+mod merge;
 mod metrics;
 mod organization;
 pub mod rules;

@@ -51,14 +51,16 @@ impl Coalescer {
             return None;
         }
         self.flush_due(event.us, out);
-        match self.open.get_mut(&thread) {
-            Some(earlier) if follows(earlier, &event) => {
-                append(earlier, event);
-                return None;
-            }
-            Some(_) => self.flush(out),
-            None => {}
-        }
+        let event = match self.open.get_mut(&thread) {
+            None => event,
+            Some(earlier) => match earlier.append_tokens(event, MAX_TOKENS) {
+                Ok(()) => return None,
+                Err(event) => {
+                    self.flush(out);
+                    *event
+                }
+            },
+        };
         self.since = Some(self.since.map_or(event.us, |us| us.min(event.us)));
         self.open.insert(thread, event);
         None
@@ -97,58 +99,6 @@ impl Coalescer {
         self.next = seq.next();
         out.push(event);
         seq
-    }
-}
-
-/// Whether the tokens of `event` go on where those of `earlier` end, in the same manner.
-fn follows(earlier: &Event, event: &Event) -> bool {
-    let (
-        Body::Tokens {
-            ids, logprobs, top, ..
-        },
-        Body::Tokens {
-            ids: more,
-            logprobs: more_logprobs,
-            top: more_top,
-            ..
-        },
-    ) = (&earlier.body, &event.body)
-    else {
-        return false;
-    };
-    ids.len() + more.len() <= MAX_TOKENS
-        && earlier.last_step().next() == event.step
-        && earlier.by == event.by
-        && earlier.branch == event.branch
-        && earlier.cause == event.cause
-        && logprobs.is_empty() == more_logprobs.is_empty()
-        && top.is_empty() == more_top.is_empty()
-}
-
-/// Appends the tokens of `event`, which follow.
-fn append(earlier: &mut Event, event: Event) {
-    if let (
-        Body::Tokens {
-            ids,
-            bytes,
-            lens,
-            logprobs,
-            top,
-        },
-        Body::Tokens {
-            ids: more_ids,
-            bytes: more_bytes,
-            lens: more_lens,
-            logprobs: more_logprobs,
-            top: more_top,
-        },
-    ) = (&mut earlier.body, event.body)
-    {
-        ids.extend(more_ids);
-        bytes.0.extend(more_bytes.0);
-        lens.extend(more_lens);
-        logprobs.extend(more_logprobs);
-        top.extend(more_top);
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Pure: no file, no clock. The recorder, copies and generators of sessions write through it.
 
+use super::escape::escape_controls;
 use super::header::Header;
 use super::line;
 use super::text::{Texts, text_in};
@@ -28,6 +29,7 @@ impl Encoder {
         let start = out.len();
         serde_json::to_writer(&mut *out, header)
             .expect("a header has string keys only and memory takes every write");
+        escape_controls(out, start);
         out.push(b'\n');
         Self {
             offset: (out.len() - start) as u64,
@@ -89,6 +91,7 @@ impl Encoder {
             line::push_field(out, "threads", self.threads);
             out.push(b'\n');
         }
+        escape_controls(out, start);
         self.follow(&event, self.offset, (out.len() - start) as u64);
     }
 

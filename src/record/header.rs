@@ -93,6 +93,9 @@ pub struct Header {
     /// The question.
     #[serde(default)]
     pub query: String,
+    /// The task behind the question, as a spec, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<String>,
     /// How the organization is driven.
     #[serde(default)]
     pub policy: Policy,

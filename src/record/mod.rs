@@ -22,6 +22,7 @@ mod coalesce;
 mod damage;
 mod encoder;
 mod error;
+mod escape;
 mod header;
 pub mod line;
 mod lines;

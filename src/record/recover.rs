@@ -297,6 +297,7 @@ fn remake(source: &Arc<Source>, path: &Path) -> io::Result<Option<Vec<u8>>> {
         thinking: false,
         sampling: Default::default(),
         limits: Default::default(),
+        task: None,
         tau: tau.unwrap_or(crate::org::DEFAULT_TAU),
     };
     Ok(serde_json::to_vec(&header).ok())

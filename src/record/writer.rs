@@ -159,7 +159,12 @@ impl Recorder {
             path: path.to_owned(),
             jobs,
             shared,
-            thread: Some(std::thread::spawn(move || worker.run(&taken))),
+            thread: Some(
+                std::thread::Builder::new()
+                    .name("recorder".into())
+                    .spawn(move || worker.run(&taken))
+                    .expect("the system can start one more thread"),
+            ),
         }
     }
 

@@ -5,6 +5,7 @@
 //! here. The first frame is drawn before anything has come. What a running session posts is taken only
 //! when a frame is due, so that a fast session never makes the screen work more.
 
+use super::escape::Escapes;
 use super::keymap::Keymap;
 use super::look::Look;
 use super::model::{Feed, Model, RunState};
@@ -76,6 +77,7 @@ pub struct App<'a, S: Surface> {
     source: Source,
     surface: &'a mut S,
     pace: Pace,
+    escapes: Escapes,
     began: Instant,
     ending: Option<Ending>,
     exit: Option<Exit>,
@@ -100,6 +102,7 @@ impl<'a, S: Surface> App<'a, S> {
             source,
             surface,
             pace: Pace::default(),
+            escapes: Escapes::default(),
             began: Instant::now(),
             ending: None,
             exit: None,
@@ -171,7 +174,8 @@ impl<'a, S: Surface> App<'a, S> {
         let change = self.model.next_change().map(|at| self.began + at);
         let spin = (self.model.look.animation && self.model.run_state() == RunState::Loading)
             .then(|| Instant::now() + Duration::from_millis(120));
-        [self.pace.due(), change, spin, self.source.due()]
+        let key = self.escapes.due();
+        [self.pace.due(), change, spin, key, self.source.due()]
             .into_iter()
             .flatten()
             .min()
@@ -179,6 +183,9 @@ impl<'a, S: Surface> App<'a, S> {
 
     fn on_time(&mut self) -> io::Result<()> {
         let now = Instant::now();
+        for key in self.escapes.expired(now) {
+            self.serve(Input::Key(key), Urgency::Input)?;
+        }
         for input in self.source.tick(now)? {
             self.serve(input, Urgency::Stream)?;
         }
@@ -195,7 +202,12 @@ impl<'a, S: Surface> App<'a, S> {
 
     fn on_terminal(&mut self, event: TerminalEvent) -> io::Result<()> {
         let input = match event {
-            TerminalEvent::Key(key) => Input::Key(key),
+            TerminalEvent::Key(key) => {
+                for key in self.escapes.key(key, Instant::now()) {
+                    self.serve(Input::Key(key), Urgency::Input)?;
+                }
+                return Ok(());
+            }
             TerminalEvent::Paste(text) => Input::Paste(text),
             // Nothing on screen follows the mouse around.
             TerminalEvent::Mouse(mouse) if mouse.kind == MouseEventKind::Moved => return Ok(()),

@@ -8,16 +8,19 @@
 //!                         └──▶ commands to the session, seeks, clipboard, pager, leaving
 //! ```
 //!
-//! * [`app`] waits for everything and decides when to draw ([`pace`]); [`surface`] is what it draws on.
+//! * [`app`] waits for everything and decides when to draw ([`pace`]); [`surface`] is what it draws on;
+//!   [`escape`] puts keys together that arrived in pieces.
 //! * [`source`] is a running session or a [`replay`]; both fill the same [`model`].
 //! * [`update`] is pure: what a key means comes from [`keymap`], made of the one table in [`action`].
-//! * [`ideal`], [`layout`], [`rate`] derive what is shown; [`view`] draws it, one panel a file.
+//! * [`ideal`], [`layout`], [`rate`], [`habit`] derive what is shown; [`view`] draws it, one panel a file.
 //! * [`plain`] is the line log for where there is no screen; [`run`] opens the one or the other.
 //!
 //! The screen never calls an engine: it sends commands and folds events.
 
 pub mod action;
 pub mod app;
+pub mod escape;
+pub mod habit;
 pub mod ideal;
 pub mod keymap;
 pub mod layout;

@@ -20,13 +20,13 @@ use super::layout::{self, Choice, Screen, Wanted};
 use super::look::Look;
 use super::popup::{Draft, Popup};
 use super::rate::Rate;
-use super::sign::status_words;
 use super::text::Transcript;
 use super::thread_view::ThreadView;
 use super::widget::timeline::geometry::Axis;
 use crate::live::Report;
 use crate::org::{Body, Command, Event, Organization, Outcome, ThreadId};
 use crate::record::Header;
+use crate::task::{Checked, Task};
 use ratatui::layout::Rect;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -130,6 +130,15 @@ impl Model {
         }
     }
 
+    /// The verdict on the answer, where there is a task and an answer.
+    #[must_use]
+    pub fn checked(&self) -> Option<Checked> {
+        let spec = self.header.as_ref()?.task.as_deref()?;
+        let answer = self.organization.answer.as_deref()?;
+        // A task that this version cannot read has no verdict.
+        Task::parse(spec, 0).ok().map(|task| task.check(answer))
+    }
+
     /// Takes in the header: the organization begins.
     pub fn begin(&mut self, header: Box<Header>) {
         if self.organization.next_seq.0 == 0 {
@@ -161,7 +170,8 @@ impl Model {
     pub fn apply(&mut self, event: &Event) {
         self.last_event = self.now;
         if let (Body::Thread { prompt, .. }, Some(id)) = (&event.body, event.thread) {
-            self.threads.insert(id, ThreadView::new(prompt.clone()));
+            self.threads
+                .insert(id, ThreadView::new(prompt.clone(), event.us));
         }
         self.organization.apply(event);
         if let Some(view) = event.thread.and_then(|id| self.threads.get_mut(&id)) {
@@ -259,10 +269,11 @@ impl Model {
                 wanted.is_empty()
                     || thread.id.is_organizer()
                     || thread.id.to_string() == wanted
-                    || status_words(thread).contains(&wanted)
                     || thread.query.to_lowercase().contains(&wanted)
                     || self.threads.get(&thread.id).is_some_and(|view| {
-                        view.text.last_words(200).to_lowercase().contains(&wanted)
+                        let state = view.state_words(thread, self.organization.now.us);
+                        state.contains(&wanted)
+                            || view.text.last_words(200).to_lowercase().contains(&wanted)
                     })
             })
             .map(|thread| thread.id)

@@ -5,6 +5,7 @@
 use super::look::Look;
 use super::plain::run_end_words;
 use super::surface::Surface;
+use super::terminal::signals::{Ending, Notice, watch};
 use super::text::{safe_line, text_width};
 use super::view::frame::{fit, fit_tail, popup_at, put, span};
 use crate::record::Header;
@@ -15,6 +16,7 @@ use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
 use ratatui::text::Line;
 use std::io;
+use tokio::sync::mpsc::unbounded_channel;
 
 /// One line of the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -97,6 +99,8 @@ pub enum Picked {
     Item(usize),
     /// None.
     Nothing,
+    /// Go into the background.
+    Suspend,
 }
 
 /// The list as it stands.
@@ -136,6 +140,7 @@ impl Picker {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         match key.code {
             KeyCode::Char('c') if control => return Picked::Nothing,
+            KeyCode::Char('z') if control => return Picked::Suspend,
             KeyCode::Esc if self.wanted.is_empty() => return Picked::Nothing,
             KeyCode::Esc => self.wanted.clear(),
             KeyCode::Enter => {
@@ -235,33 +240,58 @@ impl Picker {
     }
 }
 
-/// Lets the person choose one of `items`; `None`: they left.
+/// How the list was left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Choice {
+    /// With this item.
+    Item(usize),
+    /// With none.
+    Nothing,
+    /// By a signal; hand it to [`super::terminal::signals::end_by`].
+    Signal(Ending),
+}
+
+/// Lets the person choose one of `items`.
 ///
 /// # Errors
 /// The terminal is gone.
-pub fn pick(
-    items: Vec<Item>,
-    look: &Look,
-    surface: &mut impl Surface,
-) -> io::Result<Option<usize>> {
+pub fn pick(items: Vec<Item>, look: &Look, surface: &mut impl Surface) -> io::Result<Choice> {
+    let (send, mut signals) = unbounded_channel();
+    let watch = watch(move |notice| {
+        // Only fails when the list is gone, and then nobody needs it.
+        let _ = send.send(notice);
+    })?;
     let runtime = tokio::runtime::Builder::new_current_thread().build()?;
-    runtime.block_on(async {
+    let choice = runtime.block_on(async {
         let mut picker = Picker::new(items);
         let mut events = surface.events();
         loop {
             surface.draw(|frame| picker.draw(look, frame))?;
-            match events.next().await {
-                Some(Ok(Event::Key(key))) => match picker.key(key) {
-                    Picked::NotYet => {}
-                    Picked::Item(item) => return Ok(Some(item)),
-                    Picked::Nothing => return Ok(None),
+            tokio::select! {
+                biased;
+                event = events.next() => match event {
+                    Some(Ok(Event::Key(key))) => match picker.key(key) {
+                        Picked::NotYet => {}
+                        Picked::Suspend => {
+                            surface.suspend()?;
+                            events = surface.events();
+                        }
+                        Picked::Item(item) => return Ok(Choice::Item(item)),
+                        Picked::Nothing => return Ok(Choice::Nothing),
+                    },
+                    Some(Ok(_)) => {}
+                    Some(Err(e)) => return Err(e),
+                    None => return Ok(Choice::Nothing),
                 },
-                Some(Ok(_)) => {}
-                Some(Err(e)) => return Err(e),
-                None => return Ok(None),
+                Some(notice) = signals.recv() => match notice {
+                    Notice::End(ending) => return Ok(Choice::Signal(ending)),
+                    Notice::Continued => surface.repaint()?,
+                },
             }
         }
-    })
+    });
+    drop(watch);
+    choice
 }
 
 #[cfg(test)]

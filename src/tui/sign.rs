@@ -18,6 +18,8 @@ pub struct Signs {
     pub returned: &'static str,
     /// Gave the answer.
     pub answered: &'static str,
+    /// The same solution once more.
+    pub again: &'static str,
     /// Stopped by a person.
     pub killed: &'static str,
     /// The engine failed on it.
@@ -100,6 +102,7 @@ impl Signs {
         paused: "‖",
         returned: "✓",
         answered: "★",
+        again: "≈",
         killed: "✗",
         failed: "!",
         limit: "▣",
@@ -133,6 +136,7 @@ impl Signs {
         paused: "=",
         returned: "v",
         answered: "*",
+        again: "~",
         killed: "x",
         failed: "!",
         limit: "#",

@@ -1,8 +1,10 @@
 //! What the screen keeps of one thread besides the organization's own record of it.
 
+use super::habit::Habit;
 use super::rate::History;
+use super::sign::status_words;
 use super::text::{PaneState, Piece, Transcript};
-use crate::org::{Body, Event};
+use crate::org::{Body, Event, Status, Thread};
 
 /// Text, pane, speed and probabilities of one thread.
 #[derive(Default)]
@@ -15,6 +17,8 @@ pub struct ThreadView {
     pub pane: PaneState,
     /// How fast it decoded lately.
     pub history: History,
+    /// Whether it is stuck.
+    pub habit: Habit,
     /// Own tokens before the first of `logprobs`.
     pub first_logprob: u64,
     /// Natural log probability per own token; empty where the engine gives none.
@@ -25,11 +29,12 @@ pub struct ThreadView {
 }
 
 impl ThreadView {
-    /// A thread that begins.
+    /// A thread that begins at `us`.
     #[must_use]
-    pub fn new(prompt: Vec<u32>) -> Self {
+    pub fn new(prompt: Vec<u32>, us: u64) -> Self {
         Self {
             prompt,
+            habit: Habit::since(us),
             ..Self::default()
         }
     }
@@ -57,6 +62,7 @@ impl ThreadView {
                 self.text
                     .push(&bytes.0, &event.by, Piece::Decoded { ids, lens });
                 self.history.add(event.us, ids.len() as u64);
+                self.habit.add(event.us, ids, lens);
                 self.keep(ids.len(), logprobs, top);
             }
             Body::Splice { splice, bytes, .. } => {
@@ -64,6 +70,16 @@ impl ThreadView {
             }
             Body::End { .. } => self.text.finish(),
             _ => {}
+        }
+    }
+
+    /// The words of its state, and of what it is stuck in.
+    #[must_use]
+    pub fn state_words(&self, thread: &Thread, now_us: u64) -> String {
+        let running = thread.status == Status::Running && !thread.paused;
+        match self.habit.word(now_us) {
+            Some(word) if running => word.to_owned(),
+            _ => status_words(thread),
         }
     }
 

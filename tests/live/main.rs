@@ -1,5 +1,8 @@
 //! Whole runs on the scripted engine: what the protocol says happens.
 
+mod embedded;
+mod engines;
 mod harness;
 mod protocol;
+mod resuming;
 mod steering;

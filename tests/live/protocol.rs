@@ -2,7 +2,7 @@
 
 use crate::harness::{Run, config, line, run, words};
 use orgtop::live::RunConfig;
-use orgtop::org::RunEnd;
+use orgtop::org::{ActionKind, Body, RunEnd, blame, slack};
 use orgtop::record::{Limits, Policy, PoolPolicy};
 
 fn plain(script: &[String]) -> Run {
@@ -417,4 +417,155 @@ fn the_screen_is_told_every_byte() {
     .to_string();
     let r = plain(&[organizer]);
     assert_eq!(r.text("organizer"), "🧠\u{fffd}\u{1b}[2J<ANSWER>x</ANSWER>");
+}
+
+/// Every action with its place in the text, its worker and its text.
+fn actions(run: &Run) -> Vec<(ActionKind, (u64, u64), String, String)> {
+    run.events
+        .iter()
+        .filter_map(|event| match &event.body {
+            Body::Action {
+                action,
+                span,
+                child,
+                text,
+                ..
+            } => {
+                let child = child.map(|c| c.to_string()).unwrap_or_default();
+                Some((*action, *span, child, text.clone()))
+            }
+            _ => None,
+        })
+        .collect()
+}
+
+/// What the organizer decoded, without splices.
+fn decoded(run: &Run) -> String {
+    let bytes: Vec<u8> = run
+        .events
+        .iter()
+        .filter(|e| e.thread.is_some_and(|id| id.is_organizer()))
+        .flat_map(|e| match &e.body {
+            Body::Tokens { bytes, .. } => bytes.0.clone(),
+            _ => vec![],
+        })
+        .collect();
+    String::from_utf8(bytes).unwrap()
+}
+
+#[test]
+fn tags_split_anywhere_over_tokens_give_the_same_actions_spans_and_text() {
+    let organizer = "think <FORK-12>a <b sub-query</FORK-12> meanwhile <FORK-1>second</FORK-1> and then \
+                     again <JOIN-12> so much for this <JOIN-1> and now for it <ANSWER>a < b</ANSWER>";
+    let worker = "hm <RETURN>r</RETURN>";
+    let play = |split: usize| {
+        let line = |thread: &str, text: &str| {
+            serde_json::json!({"thread": thread, "text": text, "split": split}).to_string()
+        };
+        plain(&[
+            line("organizer", organizer),
+            line("12", worker),
+            line("1", worker),
+        ])
+    };
+    let expected = play(1);
+    assert_eq!(expected.org().answer.as_deref(), Some("a < b"));
+    assert_eq!(actions(&expected).len(), 7);
+    for split in 2..=14 {
+        let run = play(split);
+        let sorted = |run: &Run| {
+            let mut actions = actions(run);
+            actions
+                .sort_by_key(|(kind, span, child, _)| (*span, child.clone(), format!("{kind:?}")));
+            actions
+        };
+        assert_eq!(sorted(&run), sorted(&expected), "tokens of {split} bytes");
+        assert_eq!(decoded(&run), organizer);
+        assert!(run.errors().is_empty());
+    }
+}
+
+#[test]
+fn an_index_goes_on_in_the_next_token() {
+    let r = plain(&[line(
+        "organizer",
+        &[
+            "<FORK-1",
+            "2>q</FORK-1",
+            "2>",
+            "<JOIN-1",
+            "2> so",
+            "<ANSWER>x</ANSWER>",
+        ],
+    )]);
+    assert!(r.errors().is_empty(), "{:?}", r.errors());
+    assert_eq!(
+        r.text("organizer"),
+        "<FORK-12>q</FORK-12><JOIN-12> so</JOIN-12><ANSWER>x</ANSWER>"
+    );
+}
+
+#[test]
+fn three_forks_in_one_step_joined_out_of_order_and_one_never() {
+    let organizer = line(
+        "organizer",
+        &[
+            "<FORK-1>q</FORK-1><FORK-2>q</FORK-2><FORK-3>q</FORK-3>",
+            "<JOIN-3>",
+            "<JOIN-1>",
+            "<ANSWER>x</ANSWER>",
+        ],
+    );
+    let r = plain(&[organizer, worker("1", 10), worker("2", 50), worker("3", 6)]);
+    // All begin after step 1. Join 3 at 2 waits until 7, Join 1 at 8 until 11, the answer is step 12.
+    let metrics = r.org().metrics();
+    assert_eq!((metrics.latency, metrics.lived_steps), (12, 12));
+    // Worker 2 counts up to T: 11 of its tokens.
+    assert!((metrics.eta - f64::from(10 + 6 + 11) / 12.0).abs() < 1e-12);
+    let schedule = r.org().schedule();
+    let id = |text: &str| text.parse().unwrap();
+    let slack = slack(&r.org().traces(), 4, &schedule);
+    assert_eq!(slack.get(&id("1")), Some(&0));
+    assert_eq!(slack.get(&id("2")), None, "nobody joins it");
+    assert_eq!(slack.get(&id("3")), Some(&3));
+    let blame = blame(&schedule);
+    assert_eq!(blame.get(&(id("organizer"), id("3"))), Some(&5));
+    assert_eq!(blame.get(&(id("organizer"), id("1"))), Some(&3));
+    for worker in ["1", "2", "3"] {
+        let lane = &schedule.lanes[&id(worker)];
+        assert_eq!(
+            (lane.begin, lane.begun_by),
+            (Some(1), Some(id("organizer")))
+        );
+    }
+    assert_eq!(r.end_of("2"), "Some(Abandoned)");
+}
+
+#[test]
+fn a_thread_of_empty_tokens_is_cut_by_its_limit_and_joined_without_text() {
+    let limits = RunConfig {
+        limits: Limits {
+            organizer: 60,
+            worker: 30,
+        },
+        ..config()
+    };
+    let empty = |thread: &str| {
+        serde_json::json!({"thread": thread, "tokens": [""], "repeat": true}).to_string()
+    };
+    let joins = line(
+        "organizer",
+        &["<FORK-1>q</FORK-1>", "<JOIN-1>", "<ANSWER>x</ANSWER>"],
+    );
+    let r = run(&[joins, empty("1")], limits.clone(), "");
+    assert_eq!((r.tokens("1"), r.end_of("1")), (30, "Some(Limit)".into()));
+    assert!(
+        r.text("organizer")
+            .contains("<JOIN-1> [partial: limit]</JOIN-1>")
+    );
+    let r = run(&[empty("organizer")], limits, "");
+    assert_eq!(
+        (r.tokens("organizer"), r.org().end),
+        (60, Some(RunEnd::TokenLimit))
+    );
 }

@@ -167,8 +167,8 @@ fn answer_now_lets_the_model_write_the_rest() {
 fn pausing_25_times_changes_no_token() {
     let script = [vector_1_organizer(), worker("1", 25)];
     let straight = steered(&script, "");
-    // Steps 11 to 18 are inside the Fork's tags.
-    let orders: Vec<String> = (5..30)
+    // Steps 11 to 18 are inside the Fork's tags, 31 to 33 inside the Join's.
+    let orders: Vec<String> = (9..34)
         .map(|step| {
             format!("{{\"at\": {{\"step\": {step}}}, \"do\": \"pause\"}}\n{{\"do\": \"resume\"}}")
         })

@@ -18,6 +18,13 @@ pub fn worker(index: u16) -> ThreadId {
 
 pub const ORGANIZER: ThreadId = ThreadId::ORGANIZER;
 
+/// A token's id: its length, and its number where it has one.
+fn token_id(text: &str) -> u32 {
+    let number = text.bytes().filter(u8::is_ascii_digit);
+    let number = number.fold(0, |n, digit| n * 10 + u32::from(digit - b'0'));
+    u32::try_from(text.len()).unwrap() + 40 + 100 * number
+}
+
 pub struct Story {
     pub events: Vec<Event>,
     pub header: Header,
@@ -57,6 +64,7 @@ impl Story {
             thinking: false,
             sampling: Sampling::default(),
             limits: Limits::default(),
+            task: None,
             tau: 0.5,
         };
         let mut story = Self {
@@ -122,7 +130,7 @@ impl Story {
             self.say(
                 *id,
                 Body::Tokens {
-                    ids: vec![u32::try_from(text.len()).unwrap() + 40],
+                    ids: vec![token_id(text)],
                     bytes: TextBytes(text.as_bytes().to_vec()),
                     lens: vec![u32::try_from(text.len()).unwrap()],
                     logprobs: vec![-0.105],

@@ -65,6 +65,7 @@ pub fn header(id: &str, capacity: u32) -> Header {
         thinking: false,
         sampling: Sampling::default(),
         limits: Default::default(),
+        task: None,
         tau: 0.5,
     }
 }

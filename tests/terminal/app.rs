@@ -1,117 +1,10 @@
 //! The whole program on a real terminal: watched, steered, left, and replayed.
 
-use crate::harness::{Session, Start, kill};
+use crate::desk::{ALTERNATE_SCREEN_OFF, Desk, busy, is_as_before, leave, orgtop};
+use crate::harness::{Session, kill};
 use serde_json::Value;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
-use tempfile::TempDir;
-
-/// Sequences that switch a mode of the terminal off.
-const ALTERNATE_SCREEN_OFF: &str = "\x1b[?1049l";
-const PASTE_OFF: &str = "\x1b[?2004l";
-const CURSOR_ON: &str = "\x1b[?25h";
-
-struct Desk {
-    folder: TempDir,
-    script: PathBuf,
-    record: PathBuf,
-}
-
-impl Desk {
-    fn new(lines: &[Value]) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let script = folder.path().join("script.jsonl");
-        let text: Vec<String> = lines.iter().map(Value::to_string).collect();
-        std::fs::write(&script, text.join("\n")).unwrap();
-        Self {
-            record: folder.path().join("session.jsonl"),
-            script,
-            folder,
-        }
-    }
-
-    fn run(&self, more: &[&str]) -> Start {
-        let mut args = vec![
-            "run",
-            "--max-organizer",
-            "100000",
-            "--max-worker",
-            "100000",
-            "--script",
-            self.script.to_str().unwrap(),
-            "--record",
-            self.record.to_str().unwrap(),
-        ];
-        args.extend_from_slice(more);
-        args.push("what is it?");
-        self.at_home(Session::start(&args))
-    }
-
-    /// Nothing of the person who runs the tests is read or written.
-    fn at_home(&self, start: Start) -> Start {
-        let home = self.folder.path().to_str().unwrap();
-        start.env("HOME", home).size(100, 30)
-    }
-
-    fn replay(&self, more: &[&str]) -> Start {
-        let mut args = vec!["replay", self.record.to_str().unwrap()];
-        args.extend_from_slice(more);
-        self.at_home(Session::start(&args))
-    }
-
-    fn inspect(&self) -> Value {
-        let output = orgtop(&["inspect", "--json", self.record.to_str().unwrap()]);
-        serde_json::from_str(&output.0).unwrap()
-    }
-
-    fn verifies(&self) -> bool {
-        orgtop(&["verify", self.record.to_str().unwrap()]).1
-    }
-}
-
-fn orgtop(args: &[&str]) -> (String, bool) {
-    let output = Command::new(env!("CARGO_BIN_EXE_orgtop"))
-        .args(args)
-        .stdin(Stdio::null())
-        .output()
-        .unwrap();
-    let text = String::from_utf8(output.stdout).unwrap();
-    (text, output.status.success())
-}
-
-fn forever(thread: &str, word: &str, tokens_per_s: u32) -> Value {
-    serde_json::json!({
-        "thread": thread, "tokens": [word], "repeat": true, "tokens_per_s": tokens_per_s
-    })
-}
-
-/// An organizer that forks two and then thinks slowly for ever; two workers that never stop.
-fn busy() -> Desk {
-    let mut tokens = vec!["<FORK-1>first</FORK-1>", "<FORK-2>second</FORK-2>"];
-    tokens.extend(vec![" hm"; 100_000]);
-    Desk::new(&[
-        serde_json::json!({"thread": "organizer", "tokens": tokens, "tokens_per_s": 100}),
-        forever("1", " apple", 100),
-        forever("2", " berry", 100),
-        serde_json::json!({"thread": "3", "text": " cherry <RETURN>pie</RETURN>", "tokens_per_s": 100}),
-    ])
-}
-
-fn leave(session: &mut Session) {
-    session.keys("q");
-    session.wait_for("y");
-    std::thread::sleep(std::time::Duration::from_millis(300));
-    session.keys("y");
-    assert!(session.wait_end().success(), "{}", session.screen());
-}
-
-fn is_as_before(session: &Session) {
-    assert!(session.settings_are_as_before());
-    for off in [ALTERNATE_SCREEN_OFF, PASTE_OFF] {
-        assert_eq!(session.count(off), 1, "{off:?}");
-    }
-    assert!(session.count(CURSOR_ON) >= 1);
-}
 
 #[test]
 fn a_person_watches_forks_kills_joins_and_leaves() {
@@ -159,6 +52,9 @@ fn the_replay_ends_with_the_screen_that_was_left() {
         // All but the header and the footer, which say whether it is live.
         let screen = s.screen();
         let rows: Vec<&str> = screen.lines().collect();
+        if rows.len() < 3 {
+            return Vec::new();
+        }
         rows[1..rows.len() - 1]
             .iter()
             .map(|r| (*r).to_owned())
@@ -203,8 +99,10 @@ fn escape_stops_nothing() {
     s.wait_for("help");
     s.keys("\x1b");
     s.wait_until("the help is gone and text flows", |s| {
-        s.screen().contains("LIVE")
+        s.screen().contains("LIVE") && s.screen().contains("apple")
     });
+    // A key that comes with Escape would be one with Alt.
+    std::thread::sleep(std::time::Duration::from_millis(80));
     leave(&mut s);
 }
 
@@ -220,7 +118,9 @@ fn a_signal_saves_the_session_so_that_it_can_be_resumed() {
         let before = desk.inspect();
         assert_eq!(before["end"], "interrupted");
         let orders = desk.folder.path().join("orders.jsonl");
-        std::fs::write(&orders, r#"{"at": {"event": "end:1"}, "do": "abort"}"#).unwrap();
+        let steps = before["metrics"]["lived_steps"].as_u64().unwrap();
+        let later = serde_json::json!({"at": {"step": steps + 50}, "do": "abort"});
+        std::fs::write(&orders, later.to_string()).unwrap();
         let (text, done) = orgtop(&[
             "resume",
             "--headless",

@@ -120,8 +120,14 @@ pub struct Session {
 
 impl Session {
     /// orgtop with these arguments, to be adjusted before it is spawned.
+    ///
+    /// `ORGTOP_BIN` names another build of it, for measurements.
     pub fn start(args: &[&str]) -> Start {
-        Start::new(env!("CARGO_BIN_EXE_orgtop")).args(args.iter().copied())
+        let program = std::env::var_os("ORGTOP_BIN").map_or_else(
+            || PathBuf::from(env!("CARGO_BIN_EXE_orgtop")),
+            PathBuf::from,
+        );
+        Start::new(program).args(args.iter().copied())
     }
 
     /// orgtop with these arguments in a terminal of 80 by 24.
@@ -179,6 +185,17 @@ impl Session {
             );
             thread::sleep(Duration::from_millis(5));
         }
+    }
+
+    /// Types `keys` and says how long it took until `met` held on the screen.
+    pub fn time_to_paint(&mut self, keys: &str, met: impl Fn(&vt100::Screen) -> bool) -> Duration {
+        let began = Instant::now();
+        self.keys(keys);
+        while !self.with(&met) {
+            assert!(began.elapsed() < PATIENCE, "the screen:\n{}", self.screen());
+            thread::sleep(Duration::from_micros(300));
+        }
+        began.elapsed()
     }
 
     /// Waits until `text` stands on the screen.

@@ -1,6 +1,11 @@
 //! orgtop under a real pseudo terminal, seen through a VT100 parser.
 
 mod app;
+mod colours;
+mod desk;
+mod faults;
 mod guard;
 mod harness;
+mod slow;
 mod text;
+mod wedged;

@@ -20,9 +20,14 @@ pub struct ChatTemplate {
     environment: Option<Environment<'static>>,
     bos: String,
     eos: String,
+    /// The template makes something else of the system message than its text, and says so.
+    reads_system: bool,
 }
 
 const NAME: &str = "chat";
+
+/// The comment by which a template says that it reads the system message though it does not write it out.
+pub const READS_SYSTEM: &str = "{# reads the system message #}";
 
 impl ChatTemplate {
     /// Compile a template (or take the plain one); `bos` and `eos` are the written forms it may use.
@@ -30,11 +35,13 @@ impl ChatTemplate {
     /// # Errors
     /// When the template does not parse.
     pub fn new(source: Option<String>, bos: String, eos: String) -> Result<Self, String> {
+        let reads_system = source.as_deref().is_some_and(|s| s.contains(READS_SYSTEM));
         let environment = source.map(compile).transpose().map_err(|e| describe(&e))?;
         Ok(Self {
             environment,
             bos,
             eos,
+            reads_system,
         })
     }
 
@@ -101,7 +108,7 @@ impl ChatTemplate {
             .filter(|m| m.role == ChatRole::System)
             .map(|m| m.content.trim())
             .collect();
-        if system.is_empty() {
+        if system.is_empty() || self.reads_system {
             return first.map_err(|e| describe(&e));
         }
         match first {

@@ -8,6 +8,8 @@ use super::modes;
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::{Handle, Signals};
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock, Once};
 use std::thread;
 use std::time::Duration;
 
@@ -35,6 +37,13 @@ impl Ending {
     }
 }
 
+/// Signals that end the process.
+const ENDS: [i32; 3] = [SIGTERM, SIGHUP, SIGINT];
+
+/// Nobody watches: these signals do what they do elsewhere. (Handlers stay installed for good, so without this
+/// they would do nothing once the first watch is over.)
+static UNWATCHED: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
+
 /// Signals are watched as long as this lives.
 #[derive(Debug)]
 pub struct Watch {
@@ -44,6 +53,7 @@ pub struct Watch {
 impl Drop for Watch {
     fn drop(&mut self) {
         self.handle.close();
+        UNWATCHED.store(true, Ordering::SeqCst);
     }
 }
 
@@ -53,6 +63,15 @@ impl Drop for Watch {
 /// The system refuses handlers or a thread.
 pub fn watch(notify: impl Fn(Notice) + Send + 'static) -> io::Result<Watch> {
     let mut signals = Signals::new([SIGTERM, SIGHUP, SIGINT, SIGCONT])?;
+    UNWATCHED.store(false, Ordering::SeqCst);
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        for signal in ENDS {
+            let flag = Arc::clone(&UNWATCHED);
+            // Fails only for signals that cannot be handled; these were just handled.
+            let _ = signal_hook::flag::register_conditional_default(signal, flag);
+        }
+    });
     let handle = signals.handle();
     thread::Builder::new()
         .name("signals".to_owned())

@@ -3,6 +3,7 @@
 
 use super::frame::{fit, grouped, put, span};
 use crate::org::{RunEnd, Status};
+use crate::task::Checked;
 use crate::tui::model::{Banner, Feed, Model, RunState};
 use crate::tui::plain::run_end_words;
 use crate::tui::text::text_width;
@@ -25,16 +26,24 @@ impl Part {
     }
 }
 
+/// The line of a query that says most.
+fn first_line(query: &str) -> &str {
+    query
+        .lines()
+        .find(|line| !line.trim().is_empty())
+        .unwrap_or_default()
+}
+
 /// Draws the header.
 pub fn draw(model: &Model, area: Rect, buffer: &mut Buffer) {
     let look = &model.look;
     buffer.set_style(area, look.ground("ui.header"));
     let width = usize::from(area.width);
     let name = " orgtop ";
-    let query = model
-        .header
-        .as_ref()
-        .map_or_else(|| look.safe(&model.loading), |h| look.safe(&h.query));
+    let query = model.header.as_ref().map_or_else(
+        || look.safe(&model.loading),
+        |h| look.safe(first_line(&h.query)),
+    );
     let mut parts = parts(model);
     let gap = 2;
     let total = |parts: &[Part]| -> usize { parts.iter().map(|p| p.width() + gap).sum() };
@@ -271,6 +280,31 @@ fn counts(model: &Model) -> Vec<Span<'static>> {
     spans
 }
 
+/// The verified answer of a task: every solution marked right, found again, or wrong.
+fn draw_checked(model: &Model, checked: &Checked, area: Rect, buffer: &mut Buffer) {
+    let look = &model.look;
+    let total = if checked.solved() {
+        "state.done"
+    } else {
+        "state.failed"
+    };
+    let count = format!(
+        " {} {}/{} ",
+        look.signs.answered, checked.n_correct, checked.required
+    );
+    let mut spans = vec![span(count, look.style(total))];
+    for found in &checked.found {
+        let (sign, scope) = match (found.distinct, found.correct) {
+            (true, _) => (look.signs.returned, "state.done"),
+            (false, true) => (look.signs.again, "state.waiting"),
+            (false, false) => (look.signs.failed, "state.failed"),
+        };
+        spans.push(span(format!(" {sign} "), look.style(scope)));
+        spans.push(span(look.safe(&found.text), look.style("ui.text")));
+    }
+    put(buffer, area.x, area.y, &Line::from(spans), area.width);
+}
+
 /// Draws the line above the panes.
 pub fn draw_banner(model: &Model, area: Rect, buffer: &mut Buffer) {
     if area.height == 0 {
@@ -280,7 +314,10 @@ pub fn draw_banner(model: &Model, area: Rect, buffer: &mut Buffer) {
     let (glyph, text, scope) = match model.banner() {
         Some(Banner::Failure(why)) => (look.signs.failed, why, "ui.badge.error"),
         Some(Banner::Warning(what)) => (look.signs.failed, what, "ui.badge.warn"),
-        Some(Banner::Answer(answer)) => (look.signs.answered, answer, "tag.answer"),
+        Some(Banner::Answer(answer)) => match model.checked() {
+            Some(checked) => return draw_checked(model, &checked, area, buffer),
+            None => (look.signs.answered, answer, "tag.answer"),
+        },
         None => return,
     };
     buffer.set_style(area, look.style(scope));

@@ -5,7 +5,7 @@ use crate::org::{Role, ThreadId};
 use crate::tui::action::Action;
 use crate::tui::layout::Slot;
 use crate::tui::model::{Feed, Focus, Model};
-use crate::tui::sign::{status_scope, status_words};
+use crate::tui::sign::status_scope;
 use crate::tui::text::{TextPane, text_width};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -70,7 +70,8 @@ fn thread(model: &mut Model, id: ThreadId, rect: Rect, buffer: &mut Buffer) {
         "pane.title"
     });
     let name = format!(" {id} ");
-    let state = format!("{} {} ", signs.status(thread), status_words(thread));
+    let words = view.state_words(thread, model.organization.now.us);
+    let state = format!("{} {words} ", signs.status(thread));
     let for_state = room.saturating_sub(name.len() + tokens.len());
     let title = Line::from(vec![
         span(fit(&name, room, signs.ellipsis), name_style),

@@ -5,7 +5,7 @@ use crate::org::ThreadId;
 use crate::tui::look::Look;
 use crate::tui::model::{Focus, Model};
 use crate::tui::rate::BARS;
-use crate::tui::sign::{status_scope, status_words};
+use crate::tui::sign::status_scope;
 use crate::tui::text::text_width;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -86,7 +86,8 @@ fn row_of(model: &Model, id: ThreadId, names: usize, row: Rect, buffer: &mut Buf
     let state = look.style(status_scope(thread));
     let name = fit(&id.to_string(), names, signs.ellipsis);
     let cells = if row.width >= ROOM_FOR_WORDS { 14 } else { 0 };
-    let words = fit(&status_words(thread), cells, signs.ellipsis);
+    let words = view.state_words(thread, model.organization.now.us);
+    let words = fit(&words, cells, signs.ellipsis);
     let mark = if selected { signs.prompt } else { " " };
     let mut spans = vec![
         span(format!("{mark}{} ", signs.status(thread)), state),

@@ -271,33 +271,32 @@ impl Tracks {
 
 /// `(from, to]` cut where the critical path enters and leaves.
 fn split(from: u64, to: u64, on_path: &[(u64, u64)], out: &mut Vec<Stretch>) {
-    let mut at = from;
     let first = on_path.partition_point(|(_, end)| *end <= from);
-    for &(begin, end) in on_path[first..].iter().take_while(|(b, _)| *b < to) {
+    let critical = on_path[first..].iter().copied();
+    decode_with(from, to, critical, Doing::Critical, out);
+}
+
+/// `(from, to]` decoding, but for the stretches in `other`, which are in order.
+fn decode_with(
+    from: u64,
+    to: u64,
+    other: impl Iterator<Item = (u64, u64)>,
+    what: Doing,
+    out: &mut Vec<Stretch>,
+) {
+    let mut push = |from: u64, to: u64, what: Doing| {
+        if to > from {
+            out.push(Stretch { from, to, what });
+        }
+    };
+    let mut at = from;
+    for (begin, end) in other.take_while(|(begin, _)| *begin < to) {
         let (begin, end) = (begin.max(at), end.min(to));
-        if begin > at {
-            out.push(Stretch {
-                from: at,
-                to: begin,
-                what: Doing::Decode,
-            });
-        }
-        if end > begin {
-            out.push(Stretch {
-                from: begin,
-                to: end,
-                what: Doing::Critical,
-            });
-        }
+        push(at, begin, Doing::Decode);
+        push(begin, end, what);
         at = at.max(end);
     }
-    if to > at {
-        out.push(Stretch {
-            from: at,
-            to,
-            what: Doing::Decode,
-        });
-    }
+    push(at, to, Doing::Decode);
 }
 
 /// Forks and Joins lie after own tokens; where those lie in time follows from the decoding intervals.
@@ -356,35 +355,12 @@ fn flag(at: u64, kind: OpKind) -> Flag {
 }
 
 fn decode_with_pauses(from: u64, to: u64, organization: &Organization, out: &mut Vec<Stretch>) {
-    let mut at = from;
     let pauses = &organization.pauses;
     let first = pauses.partition_point(|(_, end)| end.is_some_and(|e| e.us <= from));
-    for (begin, end) in pauses[first..].iter().take_while(|(b, _)| b.us < to) {
-        let begin = begin.us.max(at);
-        let end = end.map_or(to, |e| e.us.min(to));
-        if begin > at {
-            out.push(Stretch {
-                from: at,
-                to: begin,
-                what: Doing::Decode,
-            });
-        }
-        if end > begin {
-            out.push(Stretch {
-                from: begin,
-                to: end,
-                what: Doing::Paused,
-            });
-        }
-        at = at.max(end);
-    }
-    if to > at {
-        out.push(Stretch {
-            from: at,
-            to,
-            what: Doing::Decode,
-        });
-    }
+    let paused = pauses[first..]
+        .iter()
+        .map(|(begin, end)| (begin.us, end.map_or(to, |e| e.us)));
+    decode_with(from, to, paused, Doing::Paused, out);
 }
 
 #[cfg(test)]

@@ -1,0 +1,397 @@
+//! Multi-solution countdown: make a target from all numbers, each used once, in several distinct ways.
+//!
+//! An instance is written `countdown 10 6 5 3 = 30`, with ` find 2` behind it where another number of
+//! solutions than four is wanted.
+
+pub mod expression;
+pub mod normal;
+pub mod preset;
+pub mod solve;
+
+use super::checked::{Checked, Found, Wrong};
+use expression::{NoValue, candidates, parse};
+use normal::{Normal, normal};
+use serde::{Deserialize, Serialize};
+use solve::{Values, solve};
+use std::collections::HashSet;
+use std::fmt;
+
+/// Solutions wanted where nothing else is said.
+pub const DEFAULT_REQUIRED: usize = 4;
+/// Most numbers of an instance: what can be searched through.
+pub const MOST_NUMBERS: usize = 6;
+/// Largest number or target.
+pub const LARGEST: u64 = 1_000_000;
+/// Most solutions that can be wanted.
+pub const MOST_REQUIRED: usize = 99;
+/// Candidates of one answer that are looked at; an answer that needs more is a flood, not an answer.
+const MOST_CANDIDATES: usize = 1000;
+
+/// One instance.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Countdown {
+    /// From large to small.
+    numbers: Vec<u64>,
+    target: u64,
+    required: usize,
+}
+
+/// Why a spec is no instance.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BadCountdown {
+    /// The text has another shape.
+    #[error("expected `countdown 10 6 5 3 = 30`, optionally followed by `find 2`; {0}")]
+    Syntax(String),
+    /// A number out of range.
+    #[error("{0} is no number to play with: expected a whole number from 1 to {LARGEST}")]
+    Number(String),
+    /// Too few or too many numbers.
+    #[error("{0} numbers: expected 2 to {MOST_NUMBERS}")]
+    Count(usize),
+    /// A number of solutions out of range.
+    #[error("cannot ask for {0} solutions: expected 1 to {MOST_REQUIRED}")]
+    Required(String),
+    /// No solution at all.
+    #[error("{0} cannot be made of {1}; try another target")]
+    Unsolvable(u64, String),
+    /// Fewer solutions than wanted.
+    #[error(
+        "only {0} distinct solution(s) exist, {1} are wanted; write `find {0}` behind the target"
+    )]
+    TooFew(usize, usize),
+}
+
+impl Countdown {
+    /// An instance that has as many solutions as it asks for.
+    ///
+    /// # Errors
+    /// [`BadCountdown`] that says what to do. A search that would take too long to finish (six numbers
+    /// without solutions, say) accepts the instance.
+    pub fn new(numbers: Vec<u64>, target: u64, required: usize) -> Result<Self, BadCountdown> {
+        let task = Self::in_range(numbers, target, required)?;
+        let solved = solve(&task.numbers, target as i64, Values::Any, required);
+        if solved.complete && solved.solutions.is_empty() {
+            return Err(BadCountdown::Unsolvable(target, listed(&task.numbers, " ")));
+        }
+        if solved.complete && solved.solutions.len() < required {
+            return Err(BadCountdown::TooFew(solved.solutions.len(), required));
+        }
+        Ok(task)
+    }
+
+    fn in_range(mut numbers: Vec<u64>, target: u64, required: usize) -> Result<Self, BadCountdown> {
+        if !(2..=MOST_NUMBERS).contains(&numbers.len()) {
+            return Err(BadCountdown::Count(numbers.len()));
+        }
+        if let Some(bad) = numbers
+            .iter()
+            .chain([&target])
+            .find(|n| !(1..=LARGEST).contains(*n))
+        {
+            return Err(BadCountdown::Number(bad.to_string()));
+        }
+        if !(1..=MOST_REQUIRED).contains(&required) {
+            return Err(BadCountdown::Required(required.to_string()));
+        }
+        numbers.sort_unstable_by(|a, b| b.cmp(a));
+        Ok(Self {
+            numbers,
+            target,
+            required,
+        })
+    }
+
+    /// From what follows the word `countdown`.
+    ///
+    /// # Errors
+    /// As [`Self::new`], and for another syntax.
+    pub fn parse(text: &str) -> Result<Self, BadCountdown> {
+        let Self {
+            numbers,
+            target,
+            required,
+        } = Self::parse_known(text)?;
+        Self::new(numbers, target, required)
+    }
+
+    /// As [`Self::parse`], for an instance that is known to have as many solutions as it asks for.
+    ///
+    /// # Errors
+    /// [`BadCountdown`] for another syntax and for numbers out of range.
+    pub(super) fn parse_known(text: &str) -> Result<Self, BadCountdown> {
+        let syntax = |why: &str| BadCountdown::Syntax(why.to_owned());
+        let spaced = text
+            .replace("->", " = ")
+            .replace('=', " = ")
+            .replace([',', ';'], " ");
+        let mut words = spaced.split_whitespace();
+        let mut numbers = Vec::new();
+        loop {
+            match words.next() {
+                Some("=") => break,
+                Some(word) => numbers.push(number(word)?),
+                None => return Err(syntax("there is no `=`")),
+            }
+        }
+        let target = number(
+            words
+                .next()
+                .ok_or_else(|| syntax("there is no target behind `=`"))?,
+        )?;
+        let required = match (words.next(), words.next()) {
+            (None, _) => DEFAULT_REQUIRED,
+            (Some("find"), Some(count)) => count
+                .parse()
+                .map_err(|_| BadCountdown::Required(shortened(count)))?,
+            (Some(other), _) => {
+                return Err(syntax(&format!("{:?} is not understood", shortened(other))));
+            }
+        };
+        match words.next() {
+            Some(more) => Err(syntax(&format!("{:?} is too much", shortened(more)))),
+            None => Self::in_range(numbers, target, required),
+        }
+    }
+
+    /// An instance of which the preset is known to have enough solutions.
+    fn known(numbers: Vec<u64>, target: u64) -> Self {
+        Self {
+            numbers,
+            target,
+            required: DEFAULT_REQUIRED,
+        }
+    }
+
+    /// The numbers, from large to small.
+    #[must_use]
+    pub fn numbers(&self) -> &[u64] {
+        &self.numbers
+    }
+
+    /// What they shall make.
+    #[must_use]
+    pub fn target(&self) -> u64 {
+        self.target
+    }
+
+    /// How many distinct solutions are wanted.
+    #[must_use]
+    pub fn required(&self) -> usize {
+        self.required
+    }
+
+    /// The task for a model: the spec on the first line (all that the tiny model reads), then prose.
+    #[must_use]
+    pub fn query(&self) -> String {
+        let wanted = match self.required {
+            1 => "one solution".to_owned(),
+            n => format!(
+                "{n} distinct solutions; solutions that differ only in the order of terms or factors, or in \
+                 parentheses that change nothing, are the same"
+            ),
+        };
+        format!(
+            "{self}\n\nMake {} from the numbers {}, using each of them exactly once, with + - * / and \
+             parentheses. Give {wanted}. Write one expression on each line of the answer.",
+            self.target,
+            listed(&self.numbers, ", "),
+        )
+    }
+
+    /// Verifies an answer.
+    #[must_use]
+    pub fn check(&self, answer: &str) -> Checked {
+        let mut seen: HashSet<Normal> = HashSet::new();
+        let found: Vec<Found> = candidates(answer)
+            .into_iter()
+            .take(MOST_CANDIDATES)
+            .map(|candidate| {
+                let verdict = self.judge(&candidate.lexemes);
+                let distinct = verdict
+                    .as_ref()
+                    .is_ok_and(|normal| seen.insert(normal.clone()));
+                Found {
+                    text: candidate.text.to_owned(),
+                    correct: verdict.is_ok(),
+                    distinct,
+                    why: verdict.err(),
+                }
+            })
+            .collect();
+        Checked::new(found, self.required)
+    }
+
+    fn judge(&self, lexemes: &[expression::Placed]) -> Result<Normal, Wrong> {
+        let expression = parse(lexemes).ok_or(Wrong::Unreadable)?;
+        let mut used: Vec<u64> = expression.numbers().take(MOST_NUMBERS + 1).collect();
+        used.sort_unstable_by(|a, b| b.cmp(a));
+        if used != self.numbers {
+            return Err(Wrong::OtherNumbers);
+        }
+        match expression.value() {
+            Err(NoValue::DivisionByZero) => Err(Wrong::DivisionByZero),
+            Err(NoValue::TooLarge) => Err(Wrong::TooLarge),
+            Ok(value) if value.as_whole() == Some(i128::from(self.target)) => {
+                normal(&expression).ok_or(Wrong::TooLarge)
+            }
+            Ok(value) => Err(Wrong::Value(value.to_string())),
+        }
+    }
+
+    /// Distinct solutions as text, at most `most`.
+    #[must_use]
+    pub fn solutions(&self, most: usize) -> Vec<String> {
+        let solved = solve(&self.numbers, self.target as i64, Values::Any, most);
+        solved.solutions.into_iter().map(|s| s.text).collect()
+    }
+}
+
+impl fmt::Display for Countdown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "countdown {} = {}",
+            listed(&self.numbers, " "),
+            self.target
+        )?;
+        match self.required {
+            DEFAULT_REQUIRED => Ok(()),
+            n => write!(f, " find {n}"),
+        }
+    }
+}
+
+fn listed(numbers: &[u64], between: &str) -> String {
+    numbers
+        .iter()
+        .map(u64::to_string)
+        .collect::<Vec<_>>()
+        .join(between)
+}
+
+fn number(word: &str) -> Result<u64, BadCountdown> {
+    let digits = !word.is_empty() && word.bytes().all(|b| b.is_ascii_digit());
+    let value = word
+        .parse()
+        .ok()
+        .filter(|n| digits && (1..=LARGEST).contains(n));
+    value.ok_or_else(|| BadCountdown::Number(shortened(word)))
+}
+
+fn shortened(word: &str) -> String {
+    match word.char_indices().nth(24) {
+        Some((at, _)) => format!("{}…", &word[..at]),
+        None => word.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn task() -> Countdown {
+        Countdown::parse("10 6 5 3 = 30").expect("an instance")
+    }
+
+    #[test]
+    fn a_spec_reads_back_as_itself() {
+        for spec in ["countdown 10 6 5 3 = 30", "countdown 12 9 6 4 = 30 find 2"] {
+            let rest = spec.strip_prefix("countdown").expect("a prefix");
+            assert_eq!(
+                Countdown::parse(rest).map(|t| t.to_string()),
+                Ok(spec.to_owned())
+            );
+        }
+        assert_eq!(Countdown::parse("3, 5,6 10->30"), Ok(task()));
+        assert!(task().query().starts_with("countdown 10 6 5 3 = 30\n"));
+    }
+
+    #[test]
+    fn bad_specs_say_what_is_wrong() {
+        let error = |spec: &str| Countdown::parse(spec).expect_err(spec).to_string();
+        assert!(error("10 6 5 3").contains("no `=`"));
+        assert!(error("10 6 5 3 =").contains("no target"));
+        assert!(error("10 0 5 3 = 30").starts_with("0 is no number"));
+        assert!(error("10 -6 5 3 = 30").starts_with("-6 is no number"));
+        assert!(error("10 6 5 3 = -30").starts_with("-30 is no number"));
+        assert!(error("10 6.5 5 3 = 30").starts_with("6.5 is no number"));
+        assert!(error(&format!("10 {} = 30", "9".repeat(500))).len() < 120);
+        assert!(error("5 = 5").starts_with("1 numbers"));
+        assert!(error("= 5").starts_with("0 numbers"));
+        assert!(error("1 2 3 4 5 6 7 = 5").starts_with("7 numbers"));
+        assert!(error("2 2 = 50").contains("cannot be made of 2 2"));
+        assert!(error("3 2 = 6").contains("write `find 1`"));
+        assert!(error("10 6 5 3 = 30 find 0").contains("cannot ask for 0"));
+        assert!(error("10 6 5 3 = 30 find x").contains("cannot ask for x"));
+        assert!(error("10 6 5 3 = 30 now").contains("\"now\""));
+        assert!(error("10 6 5 3 = 30 find 2 3").contains("\"3\""));
+    }
+
+    #[test]
+    fn right_wrong_and_repeated_solutions_are_told_apart() {
+        let task = Countdown::parse("12 9 6 4 = 18 find 2").expect("an instance");
+        let checked = task.check(
+            "A1 ( 12 - 9 ) * 4 + 6 B1 6 + 4 * ( 12 - 9 ) C1 12 + 9 - 6 / 2 D1 12 + 6 * ( 9 / 4 )",
+        );
+        let marks: Vec<(bool, bool)> = checked
+            .found
+            .iter()
+            .map(|f| (f.correct, f.distinct))
+            .collect();
+        assert_eq!(
+            marks,
+            [(true, true), (true, false), (false, false), (false, false)]
+        );
+        assert_eq!(checked.found[2].why, Some(Wrong::OtherNumbers));
+        assert_eq!(checked.found[3].why, Some(Wrong::Value("51/2".into())));
+        assert_eq!((checked.n_correct, checked.required), (1, 2));
+        assert!((checked.accuracy_reward() - 0.5).abs() < 1e-9);
+    }
+
+    #[test]
+    fn every_number_must_be_used_exactly_once() {
+        let check = |answer: &str| {
+            task()
+                .check(answer)
+                .found
+                .into_iter()
+                .next()
+                .and_then(|f| f.why)
+        };
+        assert_eq!(check("10 * 3"), Some(Wrong::OtherNumbers));
+        assert_eq!(check("10 * 3 + 6 - 6 * 5 / 5"), Some(Wrong::OtherNumbers));
+        assert_eq!(check("106 - 53"), Some(Wrong::OtherNumbers));
+        assert_eq!(check("10 / (6 - 6) + 5"), Some(Wrong::OtherNumbers));
+        assert_eq!(check("10 / (5 + 3 - 6 - 2)"), Some(Wrong::OtherNumbers));
+        let zero = Countdown::new(vec![6, 3, 3, 2], 4, 1).expect("an instance");
+        assert_eq!(
+            zero.check("6 / (3 - 3) + 2").found[0].why,
+            Some(Wrong::DivisionByZero)
+        );
+    }
+
+    #[test]
+    fn own_solutions_pass() {
+        let solutions = task().solutions(usize::MAX);
+        let checked = task().check(&solutions.join("\n"));
+        assert_eq!(checked.n_correct, solutions.len());
+        assert!(checked.n_correct >= 4 && checked.found.iter().all(|f| f.distinct));
+    }
+
+    #[test]
+    fn hostile_answers_cost_little_and_count_nothing() {
+        let deep = format!("{}10+6{}", "(".repeat(10_000), ")".repeat(10_000));
+        let flood = "1+1\n".repeat(20_000);
+        for answer in [
+            deep.as_str(),
+            &flood,
+            &"9".repeat(1 << 20),
+            &"1+".repeat(1 << 18),
+            "",
+            "\u{0}\u{feff}",
+        ] {
+            assert_eq!(task().check(answer).n_correct, 0);
+        }
+        assert_eq!(task().check(&flood).found.len(), MOST_CANDIDATES);
+    }
+}

@@ -1,0 +1,165 @@
+//! Whole minutes on a real terminal, measured. Numbers are printed: run with `--nocapture`, alone.
+
+use crate::desk::{Desk, leave};
+use crate::harness::Session;
+use serde_json::{Value, json};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Processor time of the process's first thread, which draws, in seconds.
+fn screen_seconds(id: u32) -> f64 {
+    let stat = std::fs::read_to_string(format!("/proc/{id}/task/{id}/stat")).expect("a thread");
+    let after_name = stat.rsplit(") ").next().unwrap_or_default();
+    let ticks = |n: usize| -> f64 {
+        let field = after_name.split(' ').nth(n);
+        field
+            .and_then(|f| f.parse().ok())
+            .expect("a number of ticks")
+    };
+    // utime and stime, in hundredths of a second.
+    (ticks(11) + ticks(12)) / 100.0
+}
+
+/// Processor seconds by thread name.
+fn by_thread(id: u32) -> Vec<(String, f64)> {
+    let tasks = std::fs::read_dir(format!("/proc/{id}/task")).expect("threads");
+    let read = |path: &Path| -> Option<(String, f64)> {
+        let name = std::fs::read_to_string(path.join("comm")).ok()?;
+        let stat = std::fs::read_to_string(path.join("stat")).ok()?;
+        let fields: Vec<&str> = stat.rsplit(") ").next()?.split(' ').collect();
+        let ticks = fields[11].parse::<f64>().ok()? + fields[12].parse::<f64>().ok()?;
+        Some((name.trim().to_owned(), ticks / 100.0))
+    };
+    let mut all: Vec<_> = tasks.flatten().filter_map(|t| read(&t.path())).collect();
+    all.sort_by(|a, b| b.1.total_cmp(&a.1));
+    all
+}
+
+/// Resident memory in MiB.
+fn memory(id: u32) -> f64 {
+    let status = std::fs::read_to_string(format!("/proc/{id}/status")).expect("a process");
+    let line = status.lines().find(|l| l.starts_with("VmRSS:"));
+    let kib = line.and_then(|l| l.split_whitespace().nth(1)?.parse::<f64>().ok());
+    kib.expect("its memory") / 1024.0
+}
+
+/// `count` workers that say `tokens` numbered words each, and an organizer that joins them in order.
+fn crowd(count: usize, tokens: usize, tokens_per_s: u32) -> Vec<Value> {
+    let mut organizer: Vec<String> = (1..=count)
+        .map(|i| format!("<FORK-{i}>part {i}</FORK-{i}>"))
+        .collect();
+    organizer.extend((1..=count).map(|i| format!("<JOIN-{i}>")));
+    organizer.push("<ANSWER>done</ANSWER>".into());
+    let mut lines = vec![json!({"thread": "organizer", "tokens": organizer})];
+    lines.extend((1..=count).map(|i| {
+        let mut said: Vec<String> = (0..tokens)
+            .map(|n| format!("{i}.{n}{}", if n % 12 == 11 { "\n" } else { " " }))
+            .collect();
+        said.push("<RETURN>ok</RETURN>".into());
+        json!({"thread": i.to_string(), "tokens": said, "tokens_per_s": tokens_per_s})
+    }));
+    lines
+}
+
+#[test]
+#[ignore = "slow: a minute of 64 workers"]
+fn a_minute_of_64_workers_at_100_tokens_a_second_is_light_bounded_and_exact() {
+    let (workers, tokens) = (64, 6000);
+    let lines = crowd(workers, tokens, 100);
+    let desk = Desk::new(&lines);
+    let mut s: Session = desk.run(&["--capacity", "65"]).size(160, 48).spawn();
+    s.wait_for("65 threads");
+    let id = s.process_id();
+    let began = Instant::now();
+    let at = |second: u64| {
+        std::thread::sleep(Duration::from_secs(second).saturating_sub(began.elapsed()));
+        (
+            began.elapsed().as_secs_f64(),
+            screen_seconds(id),
+            memory(id),
+            s.log().len(),
+        )
+    };
+    let (early, at_20, late) = (at(5), at(20), at(55));
+    let threads = by_thread(id);
+    let end_memory = at(60).2;
+    let share = (late.1 - early.1) / (late.0 - early.0);
+    println!(
+        "screen thread: {:.1} % of one core from second 5 to 55",
+        share * 100.0
+    );
+    println!(
+        "memory: {:.1} MiB at 20 s, {end_memory:.1} MiB at 60 s",
+        at_20.2
+    );
+    println!(
+        "written to the terminal: {:.0} KiB/s",
+        (late.3 - early.3) as f64 / 1024.0 / (late.0 - early.0)
+    );
+    for (name, seconds) in threads {
+        println!("  {name:<16} {seconds:>6.2} s");
+    }
+    s.wait_until("every worker has returned", |s| {
+        s.screen().contains("answered")
+    });
+    println!("answered after {:.1} s", began.elapsed().as_secs_f64());
+    s.keys("q");
+    s.wait_end();
+    let texts = desk.texts();
+    for line in &lines[1..] {
+        let id = line["thread"]
+            .as_str()
+            .expect("a name")
+            .parse()
+            .expect("an id");
+        let said = line["tokens"].as_array().expect("tokens");
+        let said: String = said.iter().filter_map(Value::as_str).collect();
+        assert_eq!(texts[&id], said.as_bytes(), "worker {id}");
+    }
+    assert!(desk.verifies());
+    assert!(share < 0.25, "{share}");
+    // Text that is held, and no more: 256,000 tokens of it.
+    assert!(
+        end_memory - at_20.2 < 120.0,
+        "{} to {end_memory} MiB",
+        at_20.2
+    );
+}
+
+#[test]
+#[ignore = "slow: a minute of eight lanes and keys"]
+fn a_key_is_painted_within_two_frames_through_a_minute_of_eight_lanes() {
+    let lines = crowd(8, 100_000, 200);
+    let desk = Desk::new(&lines);
+    let mut s = desk.run(&["--capacity", "9"]).size(160, 48).spawn();
+    s.wait_for("8.100");
+    let began = Instant::now();
+    let mut times: Vec<Duration> = Vec::new();
+    while began.elapsed() < Duration::from_secs(60) {
+        let help = |screen: &vt100::Screen| screen.contents().contains("Keys");
+        times.push(s.time_to_paint("?", help));
+        times.push(s.time_to_paint("?", |screen| !help(screen)));
+        std::thread::sleep(Duration::from_millis(97));
+    }
+    let p95 = |times: &[Duration]| {
+        let mut sorted = times.to_vec();
+        sorted.sort();
+        sorted[sorted.len() * 95 / 100]
+    };
+    let third = times.len() / 3;
+    let (all, first, last) = (p95(&times), p95(&times[..third]), p95(&times[2 * third..]));
+    let mut sorted = times.clone();
+    sorted.sort();
+    println!(
+        "key to paint over {} keys: median {:?}, p95 {all:?} (first third {first:?}, last third {last:?}), max {:?}",
+        times.len(),
+        sorted[sorted.len() / 2],
+        sorted[sorted.len() - 1]
+    );
+    leave(&mut s);
+    assert!(all < Duration::from_millis(33), "{all:?}");
+    assert!(
+        last < first * 2 + Duration::from_millis(5),
+        "{first:?} became {last:?}"
+    );
+}
