@@ -72,7 +72,11 @@ pub fn live(
     let exit = if has_keys(screen) {
         run_live(source, options)?
     } else {
-        run_plain(&source, &mut std::io::stdout().lock())?
+        match run_plain(&source, &mut std::io::stdout().lock()) {
+            // A reader that went away is no error: the session was interrupted and is saved.
+            Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => app::Exit::Done,
+            other => other?,
+        }
     };
     if exit == app::Exit::Forced {
         handle.leave_behind();
