@@ -73,7 +73,7 @@ pub fn live(
         run_live(source, options)?
     } else {
         match run_plain(&source, &mut std::io::stdout().lock()) {
-            // A reader that went away is no error: the session was interrupted and is saved.
+            // Whoever read the lines has read enough; the session is saved as interrupted.
             Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => app::Exit::Done,
             other => other?,
         }

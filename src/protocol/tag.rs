@@ -49,7 +49,10 @@ pub enum Match {
     Complete(Tag),
 }
 
-const NUMBERED: [(&[u8], fn(u16) -> Tag); 4] = [
+/// Makes a tag of its index.
+type Numbered = fn(u16) -> Tag;
+
+const NUMBERED: [(&[u8], Numbered); 4] = [
     (b"<FORK-", Tag::ForkOpen),
     (b"</FORK-", Tag::ForkClose),
     (b"<JOIN-", Tag::Join),
