@@ -9,12 +9,7 @@ use std::path::PathBuf;
 ///
 /// Without a verb, orgtop runs the small model inside it on a random countdown task.
 #[derive(Debug, Parser)]
-#[command(
-    name = "orgtop",
-    version,
-    max_term_width = 100,
-    allow_negative_numbers = true
-)]
+#[command(name = "orgtop", version, max_term_width = 100)]
 pub struct Cli {
     /// Config file instead of the one in the config folder
     #[arg(

@@ -50,6 +50,7 @@ pub fn main() -> ExitCode {
         Ok(Exit::Done) => ExitCode::SUCCESS,
         Ok(Exit::Failed) => ExitCode::from(1),
         Err(error) => {
+            tracing::error!("{error:#}");
             let wrong_usage = error.is::<Usage>();
             output::say(&format!("orgtop: {}", message(&error)));
             ExitCode::from(if wrong_usage { 2 } else { 1 })
@@ -129,8 +130,17 @@ fn start_log(file: Option<&std::path::Path>) -> anyhow::Result<()> {
         .append(true)
         .open(path)
         .with_context(|| format!("{}: cannot open the log file", path.display()))?;
-    let filter = tracing_subscriber::EnvFilter::try_from_env("ORGTOP_LOG")
-        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("orgtop=info"));
+    let level = std::env::var("ORGTOP_LOG").unwrap_or_default();
+    let filter = if level.is_empty() {
+        "orgtop=info"
+    } else {
+        &level
+    };
+    let filter: tracing_subscriber::EnvFilter = filter.parse().map_err(|e| {
+        Usage(format!(
+            "ORGTOP_LOG is `{level}`: {e}; expected a level such as `debug` or `orgtop=debug`"
+        ))
+    })?;
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_ansi(false)

@@ -35,7 +35,7 @@ pub fn taken(written: io::Result<()>) -> anyhow::Result<()> {
 /// Prints one JSON document. Characters that drive terminals are written as escapes, which mean the same.
 ///
 /// # Errors
-/// As [`line`].
+/// As [`line()`].
 pub fn json<T: Serialize>(value: &T) -> anyhow::Result<()> {
     line(&harmless(&serde_json::to_string_pretty(value)?))
 }

@@ -42,7 +42,7 @@ layered! {
         /// Copies of the query under --policy parallel [default: 3]
         #[arg(long, env = "ORGTOP_K", value_parser = clap::value_parser!(u32).range(1..=1023))]
         pub k: u32,
-        /// Agents at once: the organizer and up to CAPACITY-1 workers [default: 4; k+1 for parallel]
+        /// The organizer and up to CAPACITY-1 workers at once [default: 4; k+1 for parallel]
         #[arg(long, short = 'c', env = "ORGTOP_CAPACITY", value_parser = clap::value_parser!(u32).range(1..=1024))]
         pub capacity: u32,
         /// What a fork does when no slot is free [default: wait]

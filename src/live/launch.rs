@@ -152,6 +152,13 @@ fn run(
     mailbox: &Arc<Mailbox>,
 ) -> Result<Finished, LiveError> {
     let engine = (plan.open)()?;
+    let card = engine.card();
+    tracing::info!(
+        model = card.model.name,
+        device = card.device,
+        threads = card.threads,
+        "engine ready"
+    );
     let posted = Some(Arc::clone(mailbox));
     mailbox.report(|report| report.file.clone_from(&plan.file));
     let mut session = match plan.start {
@@ -160,7 +167,9 @@ fn run(
             id,
             created,
         } => {
+            tracing::info!(id, file = ?plan.file, "session begins");
             let header = config.header(id, created, engine.card());
+
             let recorder = plan
                 .file
                 .map(|file| Recorder::create(&file, &header))
@@ -168,6 +177,7 @@ fn run(
             Session::begin(engine, header, &config, recorder, posted, plan.audience)?
         }
         Start::Resumed(file) => {
+            tracing::info!(?file, "session goes on");
             // Appending first: it locks the file and sets a torn end aside.
             let recorder = Recorder::append_to(&file)?.recorder;
             let restored = restore(&file)?;
@@ -187,5 +197,11 @@ fn run(
         }
     };
     session.set_orders(plan.orders);
-    Ok(session.run(commands))
+    let finished = session.run(commands);
+    let org = &finished.organization;
+    tracing::info!(end = ?org.end, step = org.now.step.0, threads = org.threads().len(), "session over");
+    if let Some(error) = &finished.record_error {
+        tracing::error!("recording: {error}");
+    }
+    Ok(finished)
 }

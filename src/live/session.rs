@@ -267,6 +267,7 @@ impl Session {
     }
 
     pub(super) fn engine_failed(&mut self, message: &str) {
+        tracing::error!("engine: {message}");
         self.emitter.emit(
             Author::System,
             Some(ThreadId::ORGANIZER),
@@ -290,6 +291,9 @@ impl Session {
         if let Some(mailbox) = self.emitter.mailbox() {
             mailbox.report(|report| {
                 if report.banner != status.banner {
+                    if let Some(banner) = &status.banner {
+                        tracing::warn!("recording: {banner}");
+                    }
                     report.banner.clone_from(&status.banner);
                 }
             });
@@ -338,6 +342,7 @@ impl Session {
 
     /// Serves one command and records what became of it.
     pub(super) fn command(&mut self, command: Command, by: Author) {
+        tracing::debug!(command = command.name(), %by, "asked");
         let cause = self.emitter.emit(
             by,
             None,

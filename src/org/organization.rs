@@ -34,11 +34,17 @@ pub struct CommandRecord {
     /// What was asked.
     pub command: Command,
     /// Who asked.
+    #[serde(default = "a_person")]
     pub by: Author,
     /// When it was asked.
     pub step: Step,
     /// Its latest effect; `None` while there is none.
     pub outcome: Option<Outcome>,
+}
+
+/// Who asked where a keyframe does not say.
+fn a_person() -> Author {
+    Author::Human
 }
 
 /// A named moment.

@@ -49,10 +49,10 @@ pub enum Match {
     Complete(Tag),
 }
 
-/// Makes a tag of its index.
-type Numbered = fn(u16) -> Tag;
+/// How a tag with an index begins, and the tag of an index.
+type Numbered = (&'static [u8], fn(u16) -> Tag);
 
-const NUMBERED: [(&[u8], Numbered); 4] = [
+const NUMBERED: [Numbered; 4] = [
     (b"<FORK-", Tag::ForkOpen),
     (b"</FORK-", Tag::ForkClose),
     (b"<JOIN-", Tag::Join),

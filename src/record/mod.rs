@@ -11,11 +11,11 @@
 //! | [`Recorder`] | a thread that writes them, whatever the disk does |
 //! | [`SessionFile`] | opening, and reading from first to last |
 //! | [`Player`] | any place at once, and on from there |
-//! | [`restore`], [`recover`], [`verify`] | contexts to resume from; a readable copy; does it agree with itself |
+//! | [`restore()`], [`recover()`], [`verify()`] | contexts to resume from; a readable copy; does it agree with itself |
 //! | [`store`] | the folder: names, list, pruning |
 //!
 //! Not here: what events mean (`org`), who makes them (`live`), and how text is scanned (`protocol`,
-//! which comes to [`verify`] as a [`Rescan`]).
+//! which comes to [`verify()`] as a [`Rescan`]).
 
 mod append;
 mod coalesce;

@@ -132,6 +132,17 @@ fn vector_1_gives_its_numbers() {
 }
 
 #[test]
+fn the_session_that_ships_agrees_with_itself() {
+    let shipped = concat!(env!("CARGO_MANIFEST_DIR"), "/sessions/parallel.jsonl");
+    let place = Place::new();
+    let verified = place.orgtop(&["verify", shipped]);
+    assert_eq!(verified.code, Some(0), "{}", verified.stdout);
+    let shown = place.orgtop(&[]);
+    assert_eq!((shown.code, shown.stderr.as_str()), (Some(0), ""));
+    assert!(shown.stdout.contains("the run is over"));
+}
+
+#[test]
 fn every_end_has_its_word_and_its_exit_code() {
     let place = Place::new();
     let chatter = script(&[("organizer", &["a"; 30])]);

@@ -117,6 +117,39 @@ fn a_session_has_one_writer_and_many_readers() {
 }
 
 #[test]
+fn the_log_tells_what_the_program_did_and_never_what_a_model_wrote() {
+    let place = Place::new();
+    place.write("v1.jsonl", vector_1());
+    let arguments = [
+        "--log",
+        "log.txt",
+        "run",
+        "--headless",
+        "--script",
+        "v1.jsonl",
+        "--no-record",
+        "q",
+    ];
+    let done = place.orgtop(&arguments);
+    assert_eq!((done.code, done.stdout.as_str()), (Some(0), "42\n"));
+    let log = place.read("log.txt");
+    assert!(
+        log.contains("engine ready") && log.contains("session over"),
+        "{log}"
+    );
+    assert!(!log.contains('\u{1b}') && !log.contains("FORK"), "{log}");
+    let mut command = place.command(&arguments);
+    command.env("ORGTOP_LOG", "orgtop=shout");
+    let done = finish(command);
+    assert_eq!(done.code, Some(2));
+    assert!(
+        done.stderr.contains("ORGTOP_LOG is `orgtop=shout`"),
+        "{}",
+        done.stderr
+    );
+}
+
+#[test]
 fn the_query_comes_from_standard_input_too() {
     let place = Place::new();
     place.write("v1.jsonl", vector_1());

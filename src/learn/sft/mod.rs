@@ -1,6 +1,6 @@
 //! Stage 1: format fine-tuning on examples of organizer and worker threads.
 //!
-//! [`train`] is deterministic: the same settings give the same weights bit for bit, whether run at once, in
+//! [`train()`] is deterministic: the same settings give the same weights bit for bit, whether run at once, in
 //! parts, or killed and started again (on one kind of processor; matrix products round differently on
 //! others). In its folder it keeps
 //!
