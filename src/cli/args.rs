@@ -42,7 +42,7 @@ pub struct Cli {
 pub enum Verb {
     /// Run an organization on a query and watch it
     #[command(allow_negative_numbers = true)]
-    Run(RunArgs),
+    Run(Box<RunArgs>),
     /// Go on with an interrupted session from its recorded tokens
     Resume(ResumeArgs),
     /// Watch a recorded session again

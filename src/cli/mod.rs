@@ -105,7 +105,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
     settle_threads(threads.or(config.run.threads).map(usize::from));
     match cli.verb {
         None => run::demo(&config, &screen),
-        Some(Verb::Run(args)) => run::run(args, &config, &screen),
+        Some(Verb::Run(args)) => run::run(*args, &config, &screen),
         Some(Verb::Resume(args)) => resume::run(args, &config, &screen),
         Some(Verb::Replay(args)) => replay::run(&args, &config, &screen),
         Some(Verb::Inspect(args)) => inspect::run(&args),
