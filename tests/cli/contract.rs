@@ -137,7 +137,7 @@ fn the_session_that_ships_agrees_with_itself() {
     let place = Place::new();
     let verified = place.orgtop(&["verify", shipped]);
     assert_eq!(verified.code, Some(0), "{}", verified.stdout);
-    let shown = place.orgtop(&[]);
+    let shown = place.orgtop(&["replay", shipped]);
     assert_eq!((shown.code, shown.stderr.as_str()), (Some(0), ""));
     assert!(shown.stdout.contains("the run is over"));
 }

@@ -209,7 +209,10 @@ fn an_output_that_takes_nothing_is_no_crash() {
         &["completions", "bash"],
         &["--help"],
         &["doctor"],
-        &[],
+        &[
+            "replay",
+            concat!(env!("CARGO_MANIFEST_DIR"), "/sessions/parallel.jsonl"),
+        ],
     ] {
         let mut command = place.command(arguments);
         let (reader, writer) = std::io::pipe().unwrap();
