@@ -3,8 +3,8 @@
 //!
 //! ```sh
 //! cargo build --release
-//! cargo run --example screenshot -- docs/screen.svg 120x34 5000 3 \
-//!     target/release/orgtop replay --theme ember sessions/parallel.jsonl
+//! cargo run --example screenshot -- docs/screen.svg 120x34 10000 - target/release/orgtop \
+//!     run --task "countdown 12 6 5 4 = 14" --temperature 0 --speed 40 --no-record --theme ember
 //! ```
 //!
 //! Arguments: the SVG file, columns x rows, milliseconds to wait before the keys, the keys (`-` for none), the
