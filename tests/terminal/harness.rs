@@ -225,8 +225,8 @@ impl Session {
             pixel_width: 0,
             pixel_height: 0,
         };
-        // The emulator has at least one cell.
-        let (seen_rows, seen_columns) = (rows.max(1), columns.max(1));
+        // The emulator breaks when text wraps in a single row, or a wide character meets a single column.
+        let (seen_rows, seen_columns) = (rows.max(2), columns.max(2));
         self.seen()
             .parser
             .screen_mut()
