@@ -115,7 +115,8 @@ pub fn busy() -> Desk {
 
 pub fn leave(session: &mut Session) {
     session.keys("q");
-    session.wait_for("y");
+    session.wait_for("Quit while it runs?");
+    // A key that comes sooner is no answer.
     std::thread::sleep(Duration::from_millis(300));
     session.keys("y");
     assert!(session.wait_end().success(), "{}", session.screen());
