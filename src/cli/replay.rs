@@ -17,10 +17,16 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Sessions that ship in the binary: name and content.
-const SHIPPED: [(&str, &[u8]); 1] = [(
-    "parallel.jsonl",
-    include_bytes!("../../sessions/parallel.jsonl"),
-)];
+const SHIPPED: [(&str, &[u8]); 2] = [
+    (
+        "countdown.jsonl",
+        include_bytes!("../../sessions/countdown.jsonl"),
+    ),
+    (
+        "parallel.jsonl",
+        include_bytes!("../../sessions/parallel.jsonl"),
+    ),
+];
 
 /// Replays a file, or one that the person picks.
 ///

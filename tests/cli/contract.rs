@@ -132,14 +132,18 @@ fn vector_1_gives_its_numbers() {
 }
 
 #[test]
-fn the_session_that_ships_agrees_with_itself() {
-    let shipped = concat!(env!("CARGO_MANIFEST_DIR"), "/sessions/parallel.jsonl");
-    let place = Place::new();
-    let verified = place.orgtop(&["verify", shipped]);
-    assert_eq!(verified.code, Some(0), "{}", verified.stdout);
-    let shown = place.orgtop(&["replay", shipped]);
-    assert_eq!((shown.code, shown.stderr.as_str()), (Some(0), ""));
-    assert!(shown.stdout.contains("the run is over"));
+fn the_sessions_that_ship_agree_with_themselves() {
+    for shipped in [
+        concat!(env!("CARGO_MANIFEST_DIR"), "/sessions/countdown.jsonl"),
+        concat!(env!("CARGO_MANIFEST_DIR"), "/sessions/parallel.jsonl"),
+    ] {
+        let place = Place::new();
+        let verified = place.orgtop(&["verify", shipped]);
+        assert_eq!(verified.code, Some(0), "{}", verified.stdout);
+        let shown = place.orgtop(&["replay", shipped]);
+        assert_eq!((shown.code, shown.stderr.as_str()), (Some(0), ""));
+        assert!(shown.stdout.contains("the run is over"));
+    }
 }
 
 #[test]
