@@ -14,7 +14,7 @@ use crate::tui::run::run_replay;
 use crate::tui::terminal::Screen;
 use crate::tui::terminal::signals::end_by;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Sessions that ship in the binary: name and content.
 const SHIPPED: [(&str, &[u8]); 2] = [
@@ -142,14 +142,10 @@ fn choose(config: &ConfigFile, options: &ScreenOptions) -> anyhow::Result<Option
     };
     Ok(match item.and_then(|i| origins.into_iter().nth(i)) {
         None => None,
-        Some(Origin::Recorded(path)) => Some(open(&path)?),
+        Some(Origin::Recorded(path)) => Some(SessionFile::open(&path)?),
         Some(Origin::Shipped(i)) => {
             let (name, bytes) = SHIPPED[i];
             Some(SessionFile::in_memory(name, bytes.to_vec())?)
         }
     })
-}
-
-fn open(path: &Path) -> anyhow::Result<SessionFile> {
-    Ok(SessionFile::open(path)?)
 }

@@ -8,7 +8,6 @@ pub mod embedded;
 pub mod local;
 pub mod sampler;
 mod scripted;
-pub mod text;
 
 pub use contract::{
     ChatMessage, ChatRole, Decoded, Engine, EngineCard, EngineError, Epoch, ModelCard, Priority,

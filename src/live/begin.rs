@@ -60,21 +60,24 @@ impl Session {
         }
     }
 
-    /// Policy `parallel`: the system forks k copies of the query, then joins them in order.
-    fn plan_copies(&mut self) {
-        let intent = |what| Intent {
-            by: Author::System,
-            cause: None,
-            what,
-        };
+    /// Policy `parallel`: the system forks k copies of the query, then joins them in order. A session that goes
+    /// on has done some of it.
+    pub(super) fn plan_copies(&mut self) {
         let k = u16::try_from(self.header.k).unwrap_or(crate::org::MAX_INDEX);
-        let query = self.header.query.clone();
-        self.intents
-            .extend((1..=k).map(|_| intent(Wish::Fork(query.clone()))));
-        self.intents.extend(
-            (1..=k)
-                .filter_map(ThreadId::worker)
-                .map(|id| intent(Wish::Join(id))),
-        );
+        let ids = || (1..=k).filter_map(ThreadId::worker);
+        let joined = |id| self.emitter.org.thread(id).is_some_and(|t| t.joined);
+        let forks = ids()
+            .filter(|id| self.emitter.org.thread(*id).is_none())
+            .map(|_| Wish::Fork(self.header.query.clone()));
+        let joins = ids().filter(|id| !joined(*id)).map(Wish::Join);
+        let plan: Vec<Intent> = forks
+            .chain(joins)
+            .map(|what| Intent {
+                by: Author::System,
+                cause: None,
+                what,
+            })
+            .collect();
+        self.intents.extend(plan);
     }
 }

@@ -197,22 +197,7 @@ impl Session {
     /// Wishes that were still open: queued commands, and the rest of the policy's plan.
     fn queue_again(&mut self) {
         if self.header.policy == Policy::Parallel {
-            let k = u16::try_from(self.header.k).unwrap_or(crate::org::MAX_INDEX);
-            let ids = || (1..=k).filter_map(ThreadId::worker);
-            let joined = |id| self.emitter.org.thread(id).is_some_and(|t| t.joined);
-            let forks = ids()
-                .filter(|id| self.emitter.org.thread(*id).is_none())
-                .map(|_| Wish::Fork(self.header.query.clone()));
-            let joins = ids().filter(|id| !joined(*id)).map(Wish::Join);
-            let plan: Vec<Intent> = forks
-                .chain(joins)
-                .map(|what| Intent {
-                    by: Author::System,
-                    cause: None,
-                    what,
-                })
-                .collect();
-            self.intents.extend(plan);
+            self.plan_copies();
         }
         let queued: Vec<Intent> = self
             .emitter
