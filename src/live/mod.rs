@@ -6,6 +6,7 @@
 //! | `session` | the loop: commands between steps, one step, again |
 //! | `begin`, `restore` | a fresh session; one that goes on |
 //! | `launch` | a session on its own thread |
+//! | `convoy` | many sessions over one engine |
 //! | `settle` | from one step's tokens to events |
 //! | `splice` | text nobody decodes; starting workers |
 //! | `steer` | what commands do |
@@ -15,6 +16,7 @@
 
 mod begin;
 mod config;
+mod convoy;
 mod emitter;
 mod launch;
 mod mailbox;
@@ -28,6 +30,7 @@ mod splice;
 mod steer;
 
 pub use config::RunConfig;
+pub use convoy::{Arrival, Keep, travel_together};
 pub use launch::{Handle, LiveError, OpenEngine, Plan, Start, launch};
 pub use mailbox::{Batch, Mailbox, Phase, Report};
 pub use orders::{At, Order, OrderError, parse as parse_orders};

@@ -6,7 +6,7 @@
 use super::emitter::Emitter;
 use super::orders::Order;
 use super::runner::{Blocked, Runner};
-use crate::engine::{Engine, SeqId, SeqOp};
+use crate::engine::{Engine, EngineError, SeqId, SeqOp, StepOutput};
 use crate::org::{Author, Body, Command, ErrorKind, Outcome, RunEnd, Seq, Status, Step, ThreadId};
 use crate::record::{Header, Health};
 use std::collections::{BTreeMap, VecDeque};
@@ -128,15 +128,26 @@ impl Session {
 
     /// Runs to the end.
     pub fn run(mut self, commands: &Receiver<Command>) -> Finished {
-        while self.boundary(commands) {
-            let ops = std::mem::take(&mut self.ops);
-            match self.engine.advance(ops) {
-                Ok(output) => self.absorb(output),
-                Err(error) => self.engine_failed(&error.to_string()),
-            }
-            self.housekeeping();
+        while let Some(ops) = self.before_step(commands) {
+            let output = self.engine.advance(ops);
+            self.after_step(output);
         }
         self.close()
+    }
+
+    /// Serves commands up to the next step; what the engine is to do in it. `None` when the session is over.
+    pub(super) fn before_step(&mut self, commands: &Receiver<Command>) -> Option<Vec<SeqOp>> {
+        self.boundary(commands)
+            .then(|| std::mem::take(&mut self.ops))
+    }
+
+    /// Takes in what the step produced.
+    pub(super) fn after_step(&mut self, output: Result<StepOutput, EngineError>) {
+        match output {
+            Ok(output) => self.absorb(output),
+            Err(error) => self.engine_failed(&error.to_string()),
+        }
+        self.housekeeping();
     }
 
     pub(super) fn over(&self) -> bool {
@@ -317,7 +328,7 @@ impl Session {
     }
 
     /// Returns the engine's memory, finishes the file.
-    fn close(mut self) -> Finished {
+    pub(super) fn close(mut self) -> Finished {
         let unfired: Vec<Command> = self.orders.drain(..).map(|o| o.command).collect();
         for command in &unfired {
             let command = command.clone();
