@@ -12,10 +12,12 @@
 //! | [`engine`] | sequences to tokens: local models, scripts |
 //! | [`task`] | countdown, sudoku, math: make, state, verify, solve |
 //! | [`live`] | one running session: organization, engine, recorder, commands |
+//! | [`eval`] | policies on sets of tasks, counted up with intervals |
 //! | [`learn`] | teacher, datasets, training: network, optimizers, stage 1 |
 
 pub mod cli;
 pub mod engine;
+pub mod eval;
 pub mod learn;
 pub mod live;
 pub mod org;

@@ -1,5 +1,6 @@
 //! The command line.
 
+use super::eval::EvalArgs;
 use super::settings::{RunOptions, ScreenOptions};
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
@@ -63,6 +64,8 @@ pub enum Verb {
     /// Train a model
     #[command(subcommand)]
     Train(TrainVerb),
+    /// Measure policies on a set of tasks
+    Eval(Box<EvalArgs>),
     /// Verify an answer to a task, read from standard input
     VerifyAnswer(VerifyAnswerArgs),
     /// Print shell completions

@@ -3,6 +3,7 @@
 mod args;
 mod doctor;
 mod engine;
+mod eval;
 mod headless;
 mod inspect;
 mod models;
@@ -21,6 +22,7 @@ mod verify;
 mod verify_answer;
 
 pub use args::{Cli, Verb};
+pub use eval::{EvalArgs, PolicyWord, SetWord};
 pub use settings::{ConfigFile, RunOptions, ScreenOptions, SessionOptions, config_folder};
 pub use summary::Summary;
 
@@ -99,6 +101,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
     let screen = cli.screen.or(config.screen.clone());
     let threads = match &cli.verb {
         Some(Verb::Run(args)) => args.options.threads,
+        Some(Verb::Eval(args)) => args.threads,
         _ => None,
     };
     // Before anything else starts a thread: candle reads this from the environment.
@@ -115,6 +118,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
         Some(Verb::Models(args)) => models::run(&args),
         Some(Verb::Doctor(args)) => doctor::run(&args, &config),
         Some(Verb::Train(verb)) => train::run(verb),
+        Some(Verb::Eval(args)) => eval::run(&args, &config),
         Some(Verb::VerifyAnswer(args)) => verify_answer::run(&args),
         Some(Verb::Completions { shell }) => shell::completions(shell),
         Some(Verb::Man) => shell::man(),

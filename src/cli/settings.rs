@@ -130,14 +130,16 @@ where
         .try_map(|word| serde_json::from_value::<T>(serde_json::Value::String(word)))
 }
 
-fn at_least_zero(text: &str) -> Result<f32, String> {
+/// Reads a number of 0 or more.
+pub(super) fn at_least_zero(text: &str) -> Result<f32, String> {
     match text.parse::<f32>() {
         Ok(x) if x.is_finite() && x >= 0.0 => Ok(x),
         _ => Err("expected a number of 0 or more".into()),
     }
 }
 
-fn share(text: &str) -> Result<f32, String> {
+/// Reads a number above 0 and up to 1.
+pub(super) fn share(text: &str) -> Result<f32, String> {
     match text.parse::<f32>() {
         Ok(x) if x > 0.0 && x <= 1.0 => Ok(x),
         _ => Err("expected a number above 0 and up to 1".into()),

@@ -1,5 +1,7 @@
 //! Line charts as SVG, for files that people open.
 
+pub mod labelled;
+
 use std::fmt::Write;
 
 const WIDTH: f64 = 720.0;
@@ -109,14 +111,43 @@ impl Chart<'_> {
     /// The picture.
     #[must_use]
     pub fn svg(&self) -> String {
-        let (left, right, top, bottom) = MARGIN;
         let lines: Vec<Vec<(f64, f64)>> = self.series.iter().map(|s| thinned(&s.points)).collect();
-        let all = || lines.iter().flatten();
-        let x = Axis::new(all().map(|p| p.0), left, WIDTH - right);
-        let y = Axis::new(all().map(|p| p.1), HEIGHT - bottom, top);
+        let plane = Plane::new(lines.iter().flatten().copied());
+        let mut drawn = String::new();
+        for (i, (line, series)) in lines.iter().zip(&self.series).enumerate() {
+            polyline(&mut drawn, &plane, line, COLOURS[i % COLOURS.len()], 1.5);
+            legend(&mut drawn, i, series.name, COLOURS[i % COLOURS.len()]);
+        }
+        plane.svg(&drawn, self.title, self.x, self.y)
+    }
+}
+
+/// The two axes and what frames them.
+struct Plane {
+    x: Axis,
+    y: Axis,
+}
+
+impl Plane {
+    /// With room for these points.
+    fn new(points: impl Iterator<Item = (f64, f64)> + Clone) -> Self {
+        let (left, right, top, bottom) = MARGIN;
+        Self {
+            x: Axis::new(points.clone().map(|p| p.0), left, WIDTH - right),
+            y: Axis::new(points.map(|p| p.1), HEIGHT - bottom, top),
+        }
+    }
+
+    fn at(&self, point: (f64, f64)) -> (f64, f64) {
+        (self.x.at(point.0), self.y.at(point.1))
+    }
+
+    /// The picture, with `drawn` in it.
+    fn svg(&self, drawn: &str, title: &str, x: &str, y: &str) -> String {
+        let (left, right, top, bottom) = MARGIN;
         let mut marks = String::new();
-        for (value, label) in x.marks() {
-            let at = x.at(value);
+        for (value, label) in self.x.marks() {
+            let at = self.x.at(value);
             mark(
                 &mut marks,
                 (at, top, at, HEIGHT - bottom),
@@ -125,8 +156,8 @@ impl Chart<'_> {
                 &label,
             );
         }
-        for (value, label) in y.marks() {
-            let at = y.at(value);
+        for (value, label) in self.y.marks() {
+            let at = self.y.at(value);
             mark(
                 &mut marks,
                 (left, at, WIDTH - right, at),
@@ -135,37 +166,45 @@ impl Chart<'_> {
                 &label,
             );
         }
-        let mut drawn = String::new();
-        for (i, (line, series)) in lines.iter().zip(&self.series).enumerate() {
-            let colour = COLOURS[i % COLOURS.len()];
-            let points: Vec<String> = line
-                .iter()
-                .map(|p| format!("{:.1},{:.1}", x.at(p.0), y.at(p.1)))
-                .collect();
-            let _infallible = writeln!(
-                drawn,
-                "<polyline fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.5\" points=\"{}\"/>\
-                 <text x=\"{}\" y=\"{}\" text-anchor=\"end\" fill=\"{colour}\">{}</text>",
-                points.join(" "),
-                WIDTH - right - 8.0,
-                top + 16.0 * (i + 1) as f64,
-                escaped(series.name),
-            );
-        }
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" font-family=\"sans-serif\" \
              font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n{marks}{drawn}\
              <text x=\"{left}\" y=\"24\" font-size=\"15\">{}</text>\n\
              <text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>\n\
              <text transform=\"translate(16 {}) rotate(-90)\" text-anchor=\"middle\">{}</text>\n</svg>\n",
-            escaped(self.title),
+            escaped(title),
             (left + WIDTH - right) / 2.0,
             HEIGHT - 10.0,
-            escaped(self.x),
+            escaped(x),
             (top + HEIGHT - bottom) / 2.0,
-            escaped(self.y),
+            escaped(y),
         )
     }
+}
+
+fn polyline(out: &mut String, plane: &Plane, line: &[(f64, f64)], colour: &str, width: f64) {
+    let at = |p: &(f64, f64)| {
+        let (x, y) = plane.at(*p);
+        format!("{x:.1},{y:.1}")
+    };
+    let points: Vec<String> = line.iter().map(at).collect();
+    let _infallible = writeln!(
+        out,
+        "<polyline fill=\"none\" stroke=\"{colour}\" stroke-width=\"{width}\" points=\"{}\"/>",
+        points.join(" ")
+    );
+}
+
+/// The `n`-th name, in the upper right corner.
+fn legend(out: &mut String, n: usize, name: &str, colour: &str) {
+    let (_, right, top, _) = MARGIN;
+    let _infallible = writeln!(
+        out,
+        "<text x=\"{}\" y=\"{}\" text-anchor=\"end\" fill=\"{colour}\">{}</text>",
+        WIDTH - right - 8.0,
+        top + 16.0 * (n + 1) as f64,
+        escaped(name),
+    );
 }
 
 fn mark(out: &mut String, line: (f64, f64, f64, f64), text: (f64, f64), anchor: &str, label: &str) {

@@ -6,6 +6,7 @@
 use super::checked::{Checked, Found, Wrong};
 use super::countdown::expression::parse_text;
 use super::rational::Rational;
+use super::written::Key;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::path::Path;
@@ -156,6 +157,11 @@ impl Math {
             1,
         )
     }
+}
+
+/// What names an answer: its value, else its text without decoration. Answers are [`same`] when their names are.
+pub(super) fn key(answer: &str) -> Key {
+    value(answer).map_or_else(|| Key::Text(plain(answer)), Key::Value)
 }
 
 fn problem(line: &str) -> Result<(String, String), String> {

@@ -12,6 +12,7 @@ pub mod sets;
 pub mod sudoku;
 #[allow(clippy::module_inception, reason = "the task itself")]
 mod task;
+mod written;
 
 pub use checked::{Checked, DEFAULT_LAMBDA, FORMAT_PENALTY, Format, Found, Reward, Wrong};
 pub use countdown::Countdown;
@@ -19,3 +20,4 @@ pub use countdown::preset::Split;
 pub use math::Math;
 pub use sudoku::Sudoku;
 pub use task::{BadTask, Kind, Report, Task};
+pub use written::{Key, Written};

@@ -6,6 +6,7 @@ use super::countdown::{BadCountdown, Countdown};
 use super::math::{BadMath, Math};
 use super::rng::Rng;
 use super::sudoku::{BadSudoku, Sudoku};
+use super::written::{Key, Written};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -138,6 +139,23 @@ impl Task {
         }
     }
 
+    /// What an answer holds, in the order written. Solutions that mean the same have the same key, right or wrong.
+    #[must_use]
+    pub fn written(&self, answer: &str) -> Vec<Written> {
+        let by = |checked: Checked, key: fn(&str) -> Key| {
+            let named = checked.found.into_iter().map(|found| Written {
+                key: key(&found.text),
+                found,
+            });
+            named.collect()
+        };
+        match self {
+            Self::Countdown(task) => task.written(answer),
+            Self::Sudoku(task) => by(task.check(answer), Key::digits),
+            Self::Math(task) => by(task.check(answer), super::math::key),
+        }
+    }
+
     /// Distinct solutions as text, at most `most`; none where nobody knows one.
     #[must_use]
     pub fn solutions(&self, most: usize) -> Vec<String> {
@@ -219,6 +237,32 @@ mod tests {
             let answer = task.solutions(task.required()).join("\n");
             assert!(task.check(&answer).solved(), "{task}: {answer}");
         }
+    }
+
+    #[test]
+    fn what_means_the_same_has_the_same_key() {
+        let keys = |spec: &str, answer: &str| -> Vec<Key> {
+            let task = Task::parse(spec, 1).expect(spec);
+            let written = task.written(answer).into_iter();
+            written.map(|w| w.key).collect()
+        };
+        let spec = "countdown 12 9 6 4 = 18 find 2";
+        // the second is the first in another order; the third is wrong, and so is the fourth, its twin
+        let all = keys(
+            spec,
+            "( 12 - 9 ) * 4 + 6\n6 + 4 * ( 12 - 9 )\n12 + 9 + 6 + 4\n4 + 6 + 9 + 12\n12 / ( 6 - 6 )",
+        );
+        assert_eq!((&all[0], &all[2]), (&all[1], &all[3]));
+        assert!(all[0] != all[2] && all[2] != all[4]);
+        let sudoku = "sudoku 1... ..2. .3.. ...4";
+        let grid = "1423\n3124\n4312\n2341";
+        assert_eq!(keys(sudoku, grid), keys(sudoku, &grid.replace('\n', " | ")));
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        std::fs::write(file.path(), r#"{"question": "q", "answer": "2"}"#).expect("written");
+        let math = format!("math {}", file.path().display());
+        assert_eq!(keys(&math, "\\boxed{1/2}"), keys(&math, "so it is 0.5"));
+        assert_ne!(keys(&math, "\\boxed{1/2}"), keys(&math, "\\boxed{x}"));
+        assert_eq!(keys(&math, ""), []);
     }
 
     #[test]

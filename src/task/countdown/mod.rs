@@ -9,7 +9,8 @@ pub mod preset;
 pub mod solve;
 
 use super::checked::{Checked, Found, Wrong};
-use expression::{NoValue, candidates, parse};
+use super::written::{Key, Written};
+use expression::{Candidate, Expression, NoValue, candidates, parse};
 use normal::{Normal, normal};
 use serde::{Deserialize, Serialize};
 use solve::{Values, solve};
@@ -201,28 +202,39 @@ impl Countdown {
     /// Verifies an answer.
     #[must_use]
     pub fn check(&self, answer: &str) -> Checked {
-        let mut seen: HashSet<Normal> = HashSet::new();
-        let found: Vec<Found> = candidates(answer)
-            .into_iter()
-            .take(MOST_CANDIDATES)
-            .map(|candidate| {
-                let verdict = self.judge(&candidate.lexemes);
-                let distinct = verdict
-                    .as_ref()
-                    .is_ok_and(|normal| seen.insert(normal.clone()));
-                Found {
-                    text: candidate.text.to_owned(),
-                    correct: verdict.is_ok(),
-                    distinct,
-                    why: verdict.err(),
-                }
-            })
-            .collect();
-        Checked::new(found, self.required)
+        let mut seen: HashSet<Key> = HashSet::new();
+        let found = self.written(answer).into_iter().map(|written| Found {
+            distinct: written.found.correct && seen.insert(written.key),
+            ..written.found
+        });
+        Checked::new(found.collect(), self.required)
     }
 
-    fn judge(&self, lexemes: &[expression::Placed]) -> Result<Normal, Wrong> {
-        let expression = parse(lexemes).ok_or(Wrong::Unreadable)?;
+    /// What an answer holds, each expression named by its normal form.
+    #[must_use]
+    pub(super) fn written(&self, answer: &str) -> Vec<Written> {
+        let read = |candidate: &Candidate<'_>| {
+            let expression = parse(&candidate.lexemes);
+            let few = |e: &Expression| e.numbers().take(MOST_NUMBERS + 1).count() <= MOST_NUMBERS;
+            let normal = expression.as_ref().filter(|e| few(e)).and_then(normal);
+            let verdict = match (&expression, &normal) {
+                (None, _) => Err(Wrong::Unreadable),
+                (Some(expression), normal) => self.judge(expression, normal.as_ref()),
+            };
+            let found = Found {
+                text: candidate.text.to_owned(),
+                correct: verdict.is_ok(),
+                distinct: verdict.is_ok(),
+                why: verdict.err(),
+            };
+            let key = normal.map_or_else(|| Key::text(candidate.text), Key::Expression);
+            Written { key, found }
+        };
+        let candidates = candidates(answer);
+        candidates.iter().take(MOST_CANDIDATES).map(read).collect()
+    }
+
+    fn judge(&self, expression: &Expression, normal: Option<&Normal>) -> Result<(), Wrong> {
         let mut used: Vec<u64> = expression.numbers().take(MOST_NUMBERS + 1).collect();
         used.sort_unstable_by(|a, b| b.cmp(a));
         if used != self.numbers {
@@ -232,7 +244,7 @@ impl Countdown {
             Err(NoValue::DivisionByZero) => Err(Wrong::DivisionByZero),
             Err(NoValue::TooLarge) => Err(Wrong::TooLarge),
             Ok(value) if value.as_whole() == Some(i128::from(self.target)) => {
-                normal(&expression).ok_or(Wrong::TooLarge)
+                normal.map(|_| ()).ok_or(Wrong::TooLarge)
             }
             Ok(value) => Err(Wrong::Value(value.to_string())),
         }

@@ -1,0 +1,169 @@
+//! `orgtop eval`
+//!
+//! Opens the models, shows progress, keeps finished runs on disk, prints and draws; what is evaluated and how it is
+//! counted is [`crate::eval`].
+
+mod args;
+mod chart;
+mod plan;
+mod print;
+mod progress;
+
+pub use args::{EvalArgs, PolicyWord, SetWord};
+
+use super::settings::ConfigFile;
+use super::{Exit, output};
+use crate::engine::ModelCard;
+use crate::eval::{
+    Error, Journal, Kind, Meter, Observer, Outcome, Outcomes, Role, Run, collect, frontier, report,
+};
+use anyhow::Context;
+use plan::Plan;
+use print::{Printed, Speed};
+use progress::Progress;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+/// Evaluates.
+///
+/// # Errors
+/// Wrong usage, models that do not load, a folder that holds something else.
+pub fn run(args: &EvalArgs, config: &ConfigFile) -> anyhow::Result<Exit> {
+    let options = args.engine_options(&config.run);
+    let plan = Plan::new(args, &options)?;
+    let (mut journal, mut outcomes) = match &args.out {
+        Some(folder) => {
+            let settings = &plan.spec.settings;
+            let (journal, outcomes) = Journal::open(folder, &plan.name, &plan.set, settings)?;
+            (Some(journal), outcomes)
+        }
+        None => (None, Outcomes::new()),
+    };
+    let meter = Meter::default();
+    stop_on_signals(&meter)?;
+    let all = plan.needed.runs();
+    let missing: Vec<Run> = all
+        .iter()
+        .filter(|r| !outcomes.contains_key(r))
+        .copied()
+        .collect();
+    let progress = Progress::new(all.len(), missing.len(), &meter);
+    let mut models = BTreeMap::new();
+    let mut seconds = 0.0;
+    for (source, roles) in &plan.sources {
+        progress.loading(&source.to_string());
+        let engine = source.open(&options)?()?;
+        let card = engine.card().model.clone();
+        for role in roles {
+            if let Some(journal) = &mut journal {
+                journal.admit(*role, &card)?;
+            }
+            models.insert(*role, card.clone());
+        }
+        let own: Vec<Run> = missing
+            .iter()
+            .filter(|r| roles.contains(&role(r)))
+            .copied()
+            .collect();
+        let began = Instant::now();
+        progress.running();
+        let mut observer = Watcher {
+            journal: journal.as_mut(),
+            progress: &progress,
+        };
+        let end = collect(
+            engine,
+            &plan.needed,
+            &own,
+            &mut outcomes,
+            &meter,
+            &mut observer,
+        );
+        seconds += began.elapsed().as_secs_f64();
+        match end {
+            Err(Error::Stopped) => {
+                progress.clear();
+                let kept = all.iter().filter(|r| outcomes.contains_key(r)).count();
+                say_stopped(kept, all.len(), args.out.as_deref());
+                return Ok(Exit::Failed);
+            }
+            end => end?,
+        }
+    }
+    progress.clear();
+    let speed = Speed::new(seconds, meter.decoded.load(Ordering::Relaxed));
+    finish(args, &plan, &outcomes, &models, speed)?;
+    Ok(Exit::Done)
+}
+
+fn finish(
+    args: &EvalArgs,
+    plan: &Plan,
+    outcomes: &Outcomes,
+    models: &BTreeMap<Role, ModelCard>,
+    speed: Speed,
+) -> anyhow::Result<()> {
+    let report = report(&plan.spec, outcomes);
+    let curves = args
+        .frontier
+        .as_ref()
+        .map(|_| frontier(&plan.spec, outcomes));
+    if let (Some(path), Some(curves)) = (&args.frontier, &curves) {
+        let picture = chart::draw(curves, &plan.name);
+        std::fs::write(path, picture)
+            .with_context(|| format!("{}: cannot write the picture", path.display()))?;
+    }
+    let printed = Printed::new(args, plan, models, speed, report, curves);
+    if args.json {
+        output::json(&printed)
+    } else {
+        output::line(&print::table(&printed))
+    }
+}
+
+fn role(run: &Run) -> Role {
+    match run.kind {
+        Kind::Organized { .. } => Role::Model,
+        Kind::Lone { .. } => Role::Baseline,
+    }
+}
+
+struct Watcher<'a> {
+    journal: Option<&'a mut Journal>,
+    progress: &'a Progress,
+}
+
+impl Observer for Watcher<'_> {
+    fn ended(&mut self, run: &Run, outcome: &Outcome) -> Result<(), String> {
+        self.progress.ended();
+        match &mut self.journal {
+            Some(journal) => journal.note(run, outcome).map_err(|e| e.to_string()),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The first signal stops between two steps; the second, where that takes too long, at once.
+fn stop_on_signals(meter: &Meter) -> anyhow::Result<()> {
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        let stop = || std::sync::Arc::clone(&meter.stop);
+        signal_hook::flag::register_conditional_default(signal, stop())?;
+        signal_hook::flag::register(signal, stop())?;
+    }
+    Ok(())
+}
+
+fn say_stopped(kept: usize, of: usize, folder: Option<&Path>) {
+    output::say(&match folder {
+        Some(folder) => format!(
+            "stopped: {kept} of {of} runs are in {}; the same call goes on there",
+            folder.display()
+        ),
+        None => format!(
+            "stopped after {kept} of {of} runs; with --out FOLDER they would have been kept"
+        ),
+    });
+}

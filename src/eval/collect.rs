@@ -1,0 +1,283 @@
+//! Runs what an evaluation needs, over one engine.
+
+use super::outcome::{Outcome, Outcomes};
+use super::report::{Report, report};
+use super::run::{Run, Spec};
+use crate::engine::{ChatMessage, Engine, EngineCard, EngineError, SeqOp, StepOutput, TokenId};
+use crate::live::{Arrival, Keep, travel_together};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// Who is told about finished runs.
+pub trait Observer {
+    /// A run ended.
+    ///
+    /// # Errors
+    /// A sentence; the evaluation ends with it.
+    fn ended(&mut self, _run: &Run, _outcome: &Outcome) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+/// Nobody.
+impl Observer for () {}
+
+/// Read and set from other threads while an evaluation goes on.
+#[derive(Debug, Clone, Default)]
+pub struct Meter {
+    /// Set it, and the evaluation ends before its next step.
+    pub stop: Arc<AtomicBool>,
+    /// Tokens decoded so far.
+    pub decoded: Arc<AtomicU64>,
+}
+
+impl Meter {
+    fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+}
+
+/// Why an evaluation could not be finished.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The meter said so.
+    #[error("stopped")]
+    Stopped,
+    /// A prompt could not be made.
+    #[error(transparent)]
+    Prompt(#[from] EngineError),
+    /// The engine broke down; nothing is concluded from that.
+    #[error("the engine failed: {0}")]
+    Engine(String),
+    /// The observer's sentence.
+    #[error("{0}")]
+    Observer(String),
+}
+
+/// Runs each of `runs`, at most [`Spec::width`] at once, and hands its outcome to `outcomes` and to the observer.
+///
+/// # Errors
+/// [`Error`]; outcomes until then are kept.
+pub fn collect(
+    engine: Box<dyn Engine>,
+    spec: &Spec,
+    runs: &[Run],
+    outcomes: &mut Outcomes,
+    meter: &Meter,
+    observer: &mut dyn Observer,
+) -> Result<(), Error> {
+    let (runs, configs): (Vec<&Run>, Vec<_>) = runs
+        .iter()
+        .filter_map(|run| Some((run, spec.config(run)?)))
+        .unzip();
+    let metered = Box::new(Metered {
+        engine,
+        meter: meter.clone(),
+    });
+    let mut failed = None;
+    let arrived = |arrival: Arrival| {
+        let run = *runs[arrival.number];
+        let outcome = match Outcome::of(&arrival.finished.organization) {
+            Ok(outcome) => outcome,
+            Err(_) if meter.stopped() => {
+                failed = Some(Error::Stopped);
+                return ControlFlow::Break(());
+            }
+            Err(why) => {
+                failed = Some(Error::Engine(why));
+                return ControlFlow::Break(());
+            }
+        };
+        let told = observer.ended(&run, &outcome);
+        outcomes.insert(run, outcome);
+        match told {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(why) => {
+                failed = Some(Error::Observer(why));
+                ControlFlow::Break(())
+            }
+        }
+    };
+    travel_together(metered, spec.width, Keep::State, configs, arrived)?;
+    failed.map_or(Ok(()), Err)
+}
+
+/// Evaluates all contenders over one engine, in memory.
+///
+/// # Errors
+/// [`Error`].
+pub fn evaluate(
+    engine: Box<dyn Engine>,
+    spec: &Spec,
+    meter: &Meter,
+    observer: &mut dyn Observer,
+) -> Result<Report, Error> {
+    let mut outcomes = Outcomes::new();
+    collect(engine, spec, &spec.runs(), &mut outcomes, meter, observer)?;
+    Ok(report(spec, &outcomes))
+}
+
+/// An engine that counts its tokens, and breaks off when told to.
+struct Metered {
+    engine: Box<dyn Engine>,
+    meter: Meter,
+}
+
+impl Engine for Metered {
+    fn card(&self) -> &EngineCard {
+        self.engine.card()
+    }
+
+    fn encode(&mut self, text: &str) -> Result<Vec<TokenId>, EngineError> {
+        self.engine.encode(text)
+    }
+
+    fn prompt(
+        &mut self,
+        messages: &[ChatMessage],
+        thinking: bool,
+    ) -> Result<Vec<TokenId>, EngineError> {
+        self.engine.prompt(messages, thinking)
+    }
+
+    fn decode(&mut self, tokens: &[TokenId]) -> Vec<u8> {
+        self.engine.decode(tokens)
+    }
+
+    fn advance(&mut self, ops: Vec<SeqOp>) -> Result<StepOutput, EngineError> {
+        if self.meter.stopped() {
+            return Err(EngineError::Gone("the evaluation was stopped".into()));
+        }
+        let output = self.engine.advance(ops)?;
+        let decoded = output.decoded.len() as u64;
+        self.meter.decoded.fetch_add(decoded, Ordering::Relaxed);
+        Ok(output)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::run::{Contender, Kind, Settings};
+    use super::*;
+    use crate::engine::{Script, Scripted};
+    use crate::record::Policy;
+    use crate::task::Task;
+
+    fn spec() -> Spec {
+        let specs = ["countdown 12 9 6 4 = 18 find 1", "countdown 3 2 = 6 find 1"];
+        Spec {
+            tasks: specs.map(|s| Task::parse(s, 0).unwrap()).to_vec(),
+            seeds: vec![1],
+            contenders: vec![
+                Contender::new(Policy::Asyncthink, 2),
+                Contender::new(Policy::Sequential, 2),
+                Contender::new(Policy::Parallel, 2),
+            ],
+            settings: Settings::default(),
+            width: 3,
+        }
+    }
+
+    fn engine(organizer: &[&str]) -> Box<dyn Engine> {
+        let line = serde_json::json!({"thread": "organizer", "tokens": organizer});
+        let script = Script::parse(&line.to_string(), "test").unwrap();
+        Box::new(Scripted::new(script, "test"))
+    }
+
+    const ANSWER: [&str; 3] = ["<ANSWER>", "3 * 2", "</ANSWER>"];
+
+    #[test]
+    fn every_policy_is_counted_on_every_instance() {
+        let meter = Meter::default();
+        let report = evaluate(engine(&ANSWER), &spec(), &meter, &mut ()).unwrap();
+        let all: Vec<(&str, f64, f64, f64)> = report
+            .policies
+            .iter()
+            .map(|p| {
+                (
+                    p.name,
+                    p.figures.all,
+                    p.figures.format_valid,
+                    p.figures.decoded,
+                )
+            })
+            .collect();
+        assert_eq!(
+            all,
+            [
+                ("asyncthink", 0.5, 1.0, 3.0),
+                ("sequential", 0.5, 1.0, 3.0),
+                ("parallel", 0.5, 1.0, 6.0)
+            ]
+        );
+        // two instances: an organization and two traces, one of them shared
+        assert_eq!(meter.decoded.load(Ordering::Relaxed), 2 * 3 * 3);
+    }
+
+    #[test]
+    fn a_format_error_is_counted_and_ends_the_run() {
+        let twice = [
+            "<FORK-1>",
+            "q",
+            "</FORK-1>",
+            "<FORK-1>",
+            "q",
+            "</FORK-1>",
+            " x",
+        ];
+        let mut outcomes = Outcomes::new();
+        let spec = spec();
+        let run = spec.runs()[0];
+        assert_eq!(run.kind, Kind::Organized { capacity: 2 });
+        let meter = Meter::default();
+        collect(
+            engine(&twice),
+            &spec,
+            &[run],
+            &mut outcomes,
+            &meter,
+            &mut (),
+        )
+        .unwrap();
+        let outcome = &outcomes[&run];
+        assert!(!outcome.valid && outcome.answer.is_none());
+        assert_eq!((outcome.errors.len(), outcome.decoded), (1, 6));
+    }
+
+    struct Stops(Meter);
+
+    impl Observer for Stops {
+        fn ended(&mut self, _: &Run, _: &Outcome) -> Result<(), String> {
+            self.0.stop.store(true, Ordering::Relaxed);
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn it_stops_between_steps_and_keeps_what_ended() {
+        let (meter, mut outcomes, mut spec) = (Meter::default(), Outcomes::new(), spec());
+        spec.width = 1;
+        let runs = spec.runs();
+        let mut observer = Stops(meter.clone());
+        let end = collect(
+            engine(&ANSWER),
+            &spec,
+            &runs,
+            &mut outcomes,
+            &meter,
+            &mut observer,
+        );
+        assert!(matches!(end, Err(Error::Stopped)));
+        assert_eq!(outcomes.len(), 1);
+    }
+
+    #[test]
+    fn an_engine_that_breaks_down_is_no_result() {
+        let line = r#"{"thread": "organizer", "tokens": ["a", "b"], "fail_at": 1}"#;
+        let script = Script::parse(line, "test").unwrap();
+        let engine = Box::new(Scripted::new(script, "test"));
+        let end = evaluate(engine, &spec(), &Meter::default(), &mut ());
+        assert!(matches!(end, Err(Error::Engine(why)) if why.contains("fails after 1")));
+    }
+}
