@@ -2,6 +2,7 @@
 
 mod bad_files;
 mod contract;
+mod eval;
 mod harness;
 mod steering;
 
