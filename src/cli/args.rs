@@ -127,7 +127,10 @@ due is reported as unfired.
 Commands: {\"do\": \"pause\"}, {\"do\": \"pause\", \"thread\": \"1\"}, {\"do\": \"resume\"}, {\"do\": \
 \"step\"}, {\"do\": \"next\"}, {\"do\": \"fork\", \"query\": \"...\"}, {\"do\": \"join\", \"thread\": \
 \"1\"}, {\"do\": \"answer\"}, {\"do\": \"kill\", \"thread\": \"1\"}, {\"do\": \"wrap_up\", \"thread\": \
-\"1\"}, {\"do\": \"abort\"}, {\"do\": \"interrupt\"}, {\"do\": \"mark\", \"name\": \"...\"}, {\"do\": \
+\"1\"}, {\"do\": \"edit\", \"thread\": \"1\", \"token\": 20, \"text\": \"...\"} (keep \
+the first 20 tokens, go on with the text), {\"do\": \"branch\", \"step\": 40}, {\"do\": \"branch\", \
+\"thread\": \"1\", \"token\": 20}, {\"do\": \"branch\", \"of\": 0} (where that branch was left), {\"do\": \
+\"undo\"}, {\"do\": \"redo\"}, {\"do\": \"abort\"}, {\"do\": \"interrupt\"}, {\"do\": \"mark\", \"name\": \"...\"}, {\"do\": \
 \"speed\", \"tokens_per_s\": 20}.";
 
 const SCRIPT_HELP: &str = "Play a script instead of a model: JSON lines, one a thread.

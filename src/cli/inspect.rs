@@ -102,6 +102,21 @@ fn text(header: &Header, s: &Summary) -> String {
             number(t.slack),
         );
     }
+    // One line is no tree.
+    for b in s.branches.iter().filter(|_| s.branches.len() > 1) {
+        let from = match (b.parent, b.at) {
+            (Some(parent), Some(at)) => format!("from step {at} of {parent}"),
+            _ => "the first".into(),
+        };
+        let _ = writeln!(
+            out,
+            "branch {:<3} {from:<22} T {:>5} · η {:.3} · answer {}",
+            b.id.to_string(),
+            b.latency,
+            b.eta,
+            b.answer.as_deref().unwrap_or("none").replace('\n', " "),
+        );
+    }
     for e in &s.errors {
         let _ = writeln!(
             out,

@@ -74,6 +74,8 @@ fn show(
     let name = file.path().display().to_string();
     let mut player = Player::of(file)?;
     if let Some(at) = at {
+        // A step is one of the line that the session ends on.
+        player.seek(Target::End)?;
         player.seek(at)?;
     }
     let replay = Replay::new(player).at_speed(speed.unwrap_or(1.0));

@@ -1,8 +1,8 @@
 //! The one object that `run --headless --json` and `inspect --json` print.
 
 use crate::org::{
-    Author, ErrorKind, Metrics, Organization, Outcome, Role, RunEnd, Seat, Step, ThreadEnd,
-    ThreadId, slack,
+    Author, BranchId, BranchRecord, ErrorKind, Metrics, Organization, Outcome, Role, RunEnd, Seat,
+    Step, ThreadEnd, ThreadId, slack,
 };
 use crate::record::Header;
 use crate::task::{DEFAULT_LAMBDA, Format, Report, Reward, Task};
@@ -23,6 +23,8 @@ pub struct Summary {
     pub threads: Vec<ThreadRow>,
     /// What persons and command files asked, in order.
     pub commands: Vec<CommandRow>,
+    /// Lines of history in order of making; one where nobody went back.
+    pub branches: Vec<BranchRow>,
     /// The session file, where there is one.
     pub session: Option<String>,
     /// What the answer is worth, where there is a task.
@@ -66,6 +68,42 @@ pub struct ThreadRow {
     pub end: Option<ThreadEnd>,
     /// Tokens it could have decoded more without raising `T`; `null` if nobody joins it.
     pub slack: Option<u64>,
+}
+
+/// One branch.
+#[derive(Debug, Clone, Serialize)]
+pub struct BranchRow {
+    /// Its number.
+    pub id: BranchId,
+    /// The branch it left from; `null` for the first.
+    pub parent: Option<BranchId>,
+    /// The step it left from; `null` for the first.
+    pub at: Option<Step>,
+    /// Ideal latency, where it was left or now.
+    #[serde(rename = "T")]
+    pub latency: u64,
+    /// Mean number of active workers.
+    pub eta: f64,
+    /// Its answer, whole or partial.
+    pub answer: Option<String>,
+}
+
+impl BranchRow {
+    fn all(org: &Organization) -> Vec<Self> {
+        let present = org.standing();
+        let row = |record: BranchRecord| {
+            let standing = record.left.as_ref().unwrap_or(&present);
+            Self {
+                id: record.id,
+                parent: record.parent(),
+                at: record.from.map(|place| place.step),
+                latency: standing.latency,
+                eta: standing.eta(),
+                answer: standing.answer.clone(),
+            }
+        };
+        org.branches().into_iter().map(row).collect()
+    }
 }
 
 /// One command.
@@ -143,6 +181,7 @@ impl Summary {
                 })
                 .collect(),
             commands: commands.collect(),
+            branches: BranchRow::all(org),
             session,
         }
     }

@@ -7,7 +7,7 @@ use super::session::{Audience, Intent, Session, Wish};
 use crate::engine::{Engine, EngineError};
 use crate::org::{Author, Body, Organization, Role, Seat, ThreadId};
 use crate::protocol::Grammar;
-use crate::record::{Header, Policy, Recorder};
+use crate::record::{Header, History, Policy, Recorder};
 use std::sync::Arc;
 
 impl Session {
@@ -28,7 +28,7 @@ impl Session {
             header.thinking,
         )?;
         let org = Organization::new(header.capacity, header.tau);
-        let emitter = Emitter::new(org, recorder, mailbox);
+        let emitter = Emitter::new(org, History::default(), recorder, mailbox);
         let mut session = Self::new(engine, emitter, header, audience);
         session.set_speed(config.tokens_per_s);
         session.announce();

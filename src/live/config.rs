@@ -97,6 +97,7 @@ impl RunConfig {
             sampling: self.sampling.clone(),
             limits: self.limits,
             tau: DEFAULT_TAU,
+            parent: None,
         }
     }
 }

@@ -6,9 +6,10 @@
 
 use super::mailbox::Mailbox;
 use crate::org::{
-    ActionKind, Author, Body, BranchId, Event, Organization, RunEnd, Seq, Step, ThreadId,
+    ActionKind, Author, Body, BranchId, Event, Organization, Place, RunEnd, Seq, Step, ThreadId,
+    Turn,
 };
-use crate::record::{Coalescer, Recorder};
+use crate::record::{Coalescer, History, Recorder, RestoredThread, stands};
 use std::collections::BTreeMap;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -21,6 +22,8 @@ pub struct Emitter {
     /// The present step.
     pub step: Step,
     log: Organization,
+    history: History,
+    branch: BranchId,
     coalescer: Coalescer,
     recorder: Option<Recorder>,
     mailbox: Option<Arc<Mailbox>>,
@@ -33,10 +36,11 @@ pub struct Emitter {
 }
 
 impl Emitter {
-    /// An emitter that goes on after `org` (a fresh one, or restored from a file).
+    /// An emitter that goes on after `org` (a fresh one, or restored from a file) and what led there.
     #[must_use]
     pub fn new(
         org: Organization,
+        history: History,
         recorder: Option<Recorder>,
         mailbox: Option<Arc<Mailbox>>,
     ) -> Self {
@@ -45,6 +49,8 @@ impl Emitter {
             lived_us: org.now.us,
             coalescer: Coalescer::starting_at(org.next_seq),
             log: org.clone(),
+            branch: org.branch(),
+            history,
             org,
             recorder,
             mailbox,
@@ -82,7 +88,7 @@ impl Emitter {
             seq: Seq(0),
             us,
             step: self.step,
-            branch: BranchId(0),
+            branch: self.branch,
             body,
             thread,
             by,
@@ -108,6 +114,7 @@ impl Emitter {
     fn pass_on(&mut self) {
         for event in self.out.drain(..) {
             self.log.apply(&event);
+            self.history.push(event.clone());
             if let Some(recorder) = &self.recorder {
                 recorder.record(event);
             }
@@ -155,6 +162,39 @@ impl Emitter {
         self.emit(Author::System, None, None, body);
     }
 
+    /// Everything that was recorded so far, once [`Self::flush`] let go of the rest.
+    #[must_use]
+    pub fn history(&self) -> &History {
+        &self.history
+    }
+
+    /// Begins a branch at `from`, where the threads have these contexts and the organization this state.
+    pub fn turn(
+        &mut self,
+        from: Place,
+        turn: Turn,
+        at: Option<(ThreadId, u64)>,
+        cause: Seq,
+        state: Organization,
+        contexts: &BTreeMap<ThreadId, RestoredThread>,
+    ) {
+        self.flush();
+        self.branch = self.history.next_branch();
+        self.step = from.step;
+        if let Some(mailbox) = &self.mailbox {
+            mailbox.expect_line(contexts.clone());
+        }
+        let body = Body::Branch {
+            from,
+            turn,
+            token: at.map(|(_, token)| token),
+            state: Box::new(state.as_branch_state()),
+            texts: stands(contexts),
+        };
+        let thread = at.map(|(thread, _)| thread);
+        self.emit(Author::Human, thread, Some(cause), body);
+    }
+
     /// The recorder, where there is one.
     #[must_use]
     pub fn recorder(&self) -> Option<&Recorder> {
@@ -173,13 +213,19 @@ impl Emitter {
         self.mailbox.as_deref()
     }
 
-    /// Takes in an event that was recorded before this process: for the screen, and for commands that
-    /// wait for it.
-    pub fn recall(&mut self, event: Event) {
-        self.note(&event);
-        if let Some(mailbox) = &self.mailbox {
-            mailbox.post(event);
+    /// Takes in what was recorded before this process: for the screen, and for commands that wait for it.
+    pub fn recall_all(&mut self) {
+        let history = std::mem::take(&mut self.history);
+        for event in history.events() {
+            self.note(event);
+            if let Some(mailbox) = &self.mailbox {
+                if let Body::Branch { from, .. } = &event.body {
+                    mailbox.expect_line(history.contexts(*from));
+                }
+                mailbox.post(event.clone());
+            }
         }
+        self.history = history;
     }
 
     /// Whether `fork:2`, `join:1`, `return:1`, `end:1`, `answer` or `error` has happened.

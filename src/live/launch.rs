@@ -5,8 +5,8 @@ use super::mailbox::{Mailbox, Phase};
 use super::orders::Order;
 use super::session::{Audience, Finished, Session};
 use crate::engine::{Engine, EngineError};
-use crate::org::{Body, Command};
-use crate::record::{OpenError, Recorder, SessionFile, restore};
+use crate::org::Command;
+use crate::record::{OpenError, Recorder, restore};
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -181,19 +181,7 @@ fn run(
             // Appending first: it locks the file and sets a torn end aside.
             let recorder = Recorder::append_to(&file)?.recorder;
             let restored = restore(&file)?;
-            let past = SessionFile::open(&file)?
-                .events()
-                .filter_map(Result::ok)
-                .map(|recorded| recorded.event)
-                .filter(|event| !matches!(event.body, Body::Keyframe { .. }));
-            Session::restore(
-                engine,
-                restored,
-                past,
-                Some(recorder),
-                posted,
-                plan.audience,
-            )
+            Session::restore(engine, restored, Some(recorder), posted, plan.audience)
         }
     };
     session.set_orders(plan.orders);

@@ -5,8 +5,8 @@
 //! a slow screen costs memory only for text that it must hold anyway.
 
 use crate::org::{Body, Event, ThreadId};
-use crate::record::Header;
-use std::collections::HashMap;
+use crate::record::{Header, RestoredThread};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, PoisonError};
 use tokio::sync::Notify;
 
@@ -60,6 +60,8 @@ impl Report {
 pub struct Batch {
     /// Events in order. Token events may be finer or coarser than in the file.
     pub events: Vec<Event>,
+    /// For every `branch` event among them, in order: the contexts with which it goes on.
+    pub lines: Vec<BTreeMap<ThreadId, RestoredThread>>,
     /// The current report.
     pub report: Report,
     /// Events merged away since the last take: how far the screen lags.
@@ -69,6 +71,9 @@ pub struct Batch {
 #[derive(Default)]
 struct Inner {
     events: Vec<Event>,
+    lines: Vec<BTreeMap<ThreadId, RestoredThread>>,
+    /// What the next `branch` event goes on with.
+    expected: Option<BTreeMap<ThreadId, RestoredThread>>,
     /// Where each thread's newest token event lies, as long as only tokens follow it.
     open: HashMap<ThreadId, usize>,
     report: Report,
@@ -91,6 +96,12 @@ impl Mailbox {
         self.posted.notify_one();
     }
 
+    /// The next `branch` event goes on with these contexts.
+    pub fn expect_line(&self, contexts: BTreeMap<ThreadId, RestoredThread>) {
+        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        inner.expected = Some(contexts);
+    }
+
     /// Changes the report; the screen is woken if that changes anything.
     pub fn report(&self, change: impl FnOnce(&mut Report)) {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
@@ -110,6 +121,7 @@ impl Mailbox {
         inner.open.clear();
         Batch {
             events: std::mem::take(&mut inner.events),
+            lines: std::mem::take(&mut inner.lines),
             merged: std::mem::take(&mut inner.merged),
             report: inner.report.clone(),
         }
@@ -135,6 +147,10 @@ impl Inner {
                     }
                 }
                 self.open.insert(thread, self.events.len());
+            }
+            (Body::Branch { .. }, _) => {
+                self.open.clear();
+                self.lines.push(self.expected.take().unwrap_or_default());
             }
             _ => self.open.clear(),
         }

@@ -10,6 +10,7 @@
 //! | `settle` | from one step's tokens to events |
 //! | `splice` | text nobody decodes; starting workers |
 //! | `steer` | what commands do |
+//! | `travel` | going back: edit, branch, undo |
 //! | `orders` | commands from a file |
 //! | `emitter` | stamping and handing on events |
 //! | `mailbox` | to the screen, without waiting for it |
@@ -28,6 +29,7 @@ mod session;
 mod settle;
 mod splice;
 mod steer;
+mod travel;
 
 pub use config::RunConfig;
 pub use convoy::{Arrival, Keep, travel_together};

@@ -31,8 +31,10 @@ pub enum At {
 /// A command and when it is due.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Order {
-    /// When; `None`: at once. In a file, an order without a place comes together with the one before it.
+    /// When; `None`: at once.
     pub at: Option<At>,
+    /// It comes right after the one before it, wherever that one leads. In a file: an order without a place.
+    pub together: bool,
     /// What.
     pub command: Command,
 }
@@ -65,6 +67,7 @@ pub fn parse(text: &str, path: &str) -> Result<VecDeque<Order>, OrderError> {
             message,
         })?;
         if order.at.is_none() {
+            order.together = !orders.is_empty();
             order.at = orders.back().and_then(|before| before.at.clone());
         }
         orders.push_back(order);
@@ -94,7 +97,11 @@ fn parse_line(line: &str) -> Result<Order, String> {
     }
     let command = serde_json::from_value(serde_json::Value::Object(object))
         .map_err(|e| format!("{e}; see `orgtop help run` for the commands"))?;
-    Ok(Order { at, command })
+    Ok(Order {
+        at,
+        together: false,
+        command,
+    })
 }
 
 /// Only what can happen can be waited for.

@@ -12,6 +12,7 @@ pub(super) fn feed(scanner: &mut Scanner, piece: &TextPiece, findings: &mut Vec<
         Origin::Spliced { kind, .. } => match kind {
             SpliceKind::Answer => scanner.enter(Position::InAnswer, piece.at),
             SpliceKind::WrapUp => scanner.enter(Position::InReturn, piece.at),
+            SpliceKind::Edit => scanner.push(&piece.bytes, piece.at, findings),
             SpliceKind::Result | SpliceKind::Fork | SpliceKind::Join => {}
         },
     }

@@ -9,9 +9,10 @@ use super::mailbox::Mailbox;
 use super::rescan::{feed, grammar};
 use super::runner::{Blocked, Deferred, Runner};
 use super::session::{Audience, Intent, Session, Wish};
+use super::travel::Kept;
 use crate::engine::{Engine, SeqOp};
 use crate::org::{
-    Author, Body, Command, Event, OpKind, Outcome, SpliceKind, Status, ThreadId, WaitOn,
+    Author, Body, Command, OpKind, Outcome, RunEnd, SpliceKind, Status, ThreadEnd, ThreadId, WaitOn,
 };
 use crate::protocol::{Finding, Found};
 use crate::record::{Origin, Policy, Recorder, Restored, RestoredThread};
@@ -20,7 +21,7 @@ use std::sync::Arc;
 
 /// What a thread's recorded text says, beyond what the fold knows.
 #[derive(Default)]
-struct Reread {
+pub(super) struct Reread {
     findings: Vec<Finding>,
     /// Workers whose results were spliced.
     joined: Vec<ThreadId>,
@@ -29,55 +30,70 @@ struct Reread {
 }
 
 impl Session {
-    /// A session that goes on where `restored` ends. The recorder must append to the same file. `past`
-    /// are its events, for the screen and for commands that wait for one.
+    /// A session that goes on where `restored` ends. The recorder must append to the same file.
     pub fn restore(
         engine: Box<dyn Engine>,
         restored: Restored,
-        past: impl Iterator<Item = Event>,
         recorder: Option<Recorder>,
         mailbox: Option<Arc<Mailbox>>,
         audience: Audience,
     ) -> Self {
-        let emitter = Emitter::new(restored.organization, recorder, mailbox);
+        let emitter = Emitter::new(restored.organization, restored.history, recorder, mailbox);
         let mut session = Self::new(engine, emitter, restored.header, audience);
         session.announce();
-        past.for_each(|event| session.emitter.recall(event));
-        let reread: BTreeMap<ThreadId, Reread> = restored
-            .threads
-            .iter()
-            .map(|(id, thread)| (*id, session.reopen(*id, thread)))
-            .collect();
+        // For the screen, and for commands that wait for something.
+        session.emitter.recall_all();
+        let reread = session.reopen_all(&restored.threads, &BTreeMap::new());
         session.announce_continuation();
         session.catch_up(&reread);
         session.queue_again();
         session
     }
 
+    /// Rebuilds all threads; `kept` are sequences that the engine still holds, by thread.
+    pub(super) fn reopen_all(
+        &mut self,
+        threads: &BTreeMap<ThreadId, RestoredThread>,
+        kept: &BTreeMap<ThreadId, Kept>,
+    ) -> BTreeMap<ThreadId, Reread> {
+        threads
+            .iter()
+            .map(|(id, thread)| (*id, self.reopen(*id, thread, kept.get(id))))
+            .collect()
+    }
+
     /// Rebuilds one thread's sequence and runner.
-    fn reopen(&mut self, id: ThreadId, recorded: &RestoredThread) -> Reread {
+    fn reopen(&mut self, id: ThreadId, recorded: &RestoredThread, kept: Option<&Kept>) -> Reread {
         let mut reread = Reread::default();
         let Some(thread) = self.emitter.org.thread(id) else {
             return reread;
         };
         let (role, ended, acted) = (thread.role, thread.ended(), thread.acted);
+        let mut held = 0;
         if ended {
             let seq = self.new_seq();
             self.runners
                 .insert(id, Runner::new(seq, grammar(role), recorded.prompt.len()));
+        } else if let Some(kept) = kept {
+            held = kept.len;
+            self.take_up(id, grammar(role), recorded.prompt.len(), *kept);
         } else {
             self.open(id, grammar(role), &recorded.prompt);
+            held = recorded.prompt.len();
         }
+        let mut place = recorded.prompt.len();
         let Some(runner) = self.runners.get_mut(&id) else {
             return reread;
         };
         for piece in &recorded.pieces {
             feed(&mut runner.scanner, piece, &mut reread.findings);
             runner.restored(&piece.bytes, &piece.lens, piece.ids.len());
-            if !ended {
+            let known = held.saturating_sub(place).min(piece.ids.len());
+            place += piece.ids.len();
+            if !ended && known < piece.ids.len() {
                 self.ops.push(SeqOp::Append {
                     seq: runner.seq,
-                    tokens: piece.ids.clone(),
+                    tokens: piece.ids[known..].to_vec(),
                     decoded: piece.origin == Origin::Decoded,
                 });
             }
@@ -112,7 +128,11 @@ impl Session {
     }
 
     /// Does what recorded actions still call for.
-    fn catch_up(&mut self, reread: &BTreeMap<ThreadId, Reread>) {
+    pub(super) fn catch_up(&mut self, reread: &BTreeMap<ThreadId, Reread>) {
+        self.end_who_gave_results();
+        if self.over() {
+            return;
+        }
         let parents: Vec<ThreadId> = self
             .emitter
             .org
@@ -179,6 +199,41 @@ impl Session {
         self.absorb(crate::engine::StepOutput::default());
     }
 
+    /// A RETURN or ANSWER that was recorded ends its thread, and the organizer's end the run, even where
+    /// the end itself was not recorded.
+    fn end_who_gave_results(&mut self) {
+        let done: Vec<ThreadId> = self
+            .emitter
+            .org
+            .threads()
+            .filter(|t| !t.id.is_organizer() && !t.ended() && t.result.is_some())
+            .map(|t| t.id)
+            .collect();
+        for id in done {
+            // Whoever waits for it is served with the other Joins.
+            let end = ThreadEnd::Returned;
+            self.emitter
+                .emit(Author::System, Some(id), None, Body::End { end });
+            if let Some(runner) = self.runners.get(&id) {
+                self.ops.push(SeqOp::Close(runner.seq));
+                self.by_seq.remove(&runner.seq);
+            }
+        }
+        let Some(organizer) = self.emitter.org.thread(ThreadId::ORGANIZER) else {
+            return;
+        };
+        let answer = organizer.result.clone();
+        let end = match organizer.end() {
+            _ if answer.is_some() => RunEnd::Answered,
+            None => return,
+            Some(ThreadEnd::Eos) => RunEnd::NoAnswer,
+            Some(ThreadEnd::Limit) => RunEnd::TokenLimit,
+            Some(ThreadEnd::Failed) => RunEnd::Failed,
+            Some(_) => RunEnd::Aborted,
+        };
+        self.end_run(end, answer, None);
+    }
+
     fn query_of(&self, child: ThreadId, said: Option<&Reread>) -> String {
         if let Some(thread) = self.emitter.org.thread(child) {
             return thread.query.clone();
@@ -195,7 +250,7 @@ impl Session {
     }
 
     /// Wishes that were still open: queued commands, and the rest of the policy's plan.
-    fn queue_again(&mut self) {
+    pub(super) fn queue_again(&mut self) {
         if self.header.policy == Policy::Parallel {
             self.plan_copies();
         }

@@ -71,6 +71,20 @@ impl Runner {
         }
     }
 
+    /// Goes on with a sequence that the engine holds still.
+    pub fn take_up(&mut self, seq: SeqId, epoch: Epoch) {
+        self.seq = seq;
+        self.epoch = epoch;
+    }
+
+    /// Reads `bytes`, which a person wrote and which were just spliced.
+    pub fn read(&mut self, bytes: &[u8]) {
+        let mut findings = Vec::new();
+        let at = self.text_len.saturating_sub(bytes.len() as u64);
+        self.scanner.push(bytes, at, &mut findings);
+        self.pending.extend(findings);
+    }
+
     /// Takes in a decoded token.
     pub fn decoded(&mut self, bytes: &[u8]) {
         let mut findings = Vec::new();

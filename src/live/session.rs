@@ -208,8 +208,11 @@ impl Session {
 
     fn fire_orders(&mut self) {
         while let Some(i) = self.orders.iter().position(|o| o.due(&self.emitter)) {
-            if let Some(order) = self.orders.remove(i) {
+            while let Some(order) = self.orders.remove(i) {
                 self.command(order.command, Author::Human);
+                if !self.orders.get(i).is_some_and(|next| next.together) {
+                    break;
+                }
             }
         }
     }

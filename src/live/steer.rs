@@ -12,7 +12,7 @@ use crate::org::{
 };
 use crate::protocol::{Position, Tag};
 
-fn refused(why: impl Into<String>) -> Outcome {
+pub(super) fn refused(why: impl Into<String>) -> Outcome {
     Outcome::Refused { why: why.into() }
 }
 
@@ -70,6 +70,9 @@ impl Session {
                 self.emitter
                     .emit(Author::Human, None, Some(cause), Body::Mark { name });
                 Outcome::Done
+            }
+            Command::Edit { .. } | Command::Branch { .. } | Command::Undo | Command::Redo => {
+                self.travel(command, cause)
             }
             Command::Speed { tokens_per_s } => {
                 self.tokens_per_s = *tokens_per_s;

@@ -1,6 +1,6 @@
 //! What a person (or a script) asks of a running organization.
 
-use super::ids::ThreadId;
+use super::ids::{BranchId, Step, ThreadId};
 use serde::{Deserialize, Serialize};
 
 /// One request. Recorded as asked, followed by its effect.
@@ -56,6 +56,41 @@ pub enum Command {
         /// Its name.
         name: String,
     },
+    /// Write a thread anew: keep its first tokens, put a text after them, and go on from there. The whole
+    /// organization goes back to that moment, on a new branch.
+    Edit {
+        /// Whose text.
+        thread: ThreadId,
+        /// How many of its own tokens stay.
+        token: u64,
+        /// What comes after them.
+        text: String,
+    },
+    /// Take the whole organization to a moment and live on from there, on a new branch. Without any field:
+    /// from here.
+    Branch {
+        /// With `token`: the moment at which this thread had so many tokens.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        thread: Option<ThreadId>,
+        /// See `thread`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        token: Option<u64>,
+        /// The moment after this step.
+        #[serde(
+            default,
+            rename = "to_step",
+            alias = "step",
+            skip_serializing_if = "Option::is_none"
+        )]
+        step: Option<Step>,
+        /// On the line of this branch; the present one if absent. Alone: where that branch was left.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        of: Option<BranchId>,
+    },
+    /// Go to the state before the last steering command.
+    Undo,
+    /// Go to the state that the last undo left.
+    Redo,
     /// Limit decoding to this many tokens a second and thread; 0 lifts the limit.
     Speed {
         /// Tokens a second and thread.
@@ -81,6 +116,10 @@ impl Command {
             Self::Interrupt => "interrupt",
             Self::Continue => "continue",
             Self::Mark { .. } => "mark",
+            Self::Edit { .. } => "edit",
+            Self::Branch { .. } => "branch",
+            Self::Undo => "undo",
+            Self::Redo => "redo",
             Self::Speed { .. } => "speed",
         }
     }
@@ -91,7 +130,7 @@ impl Command {
         matches!(
             self,
             Self::Mark { .. } | Self::Interrupt | Self::Speed { .. }
-        )
+        ) || self.travels()
     }
 }
 

@@ -3,6 +3,7 @@
 //! The state of a session is a fold over these events ([`super::Organization::apply`]); nothing is
 //! shown that is not in them. Field names here are the field names of the session file.
 
+use super::branch::{Place, Turn};
 use super::command::{Command, Outcome};
 use super::ids::{BranchId, Seq, Step, ThreadId};
 use super::metrics::Metrics;
@@ -300,6 +301,8 @@ pub enum SpliceKind {
     Answer,
     /// An opened RETURN.
     WrapUp,
+    /// What a person wrote in place of what was decoded; read for tags like decoded text.
+    Edit,
 }
 
 /// Kind and body of an event.
@@ -429,8 +432,31 @@ pub enum Body {
         #[serde(skip_serializing_if = "Option::is_none")]
         prev_keyframe: Option<u64>,
     },
+    /// The organization goes to another place; the event is the first of the new branch.
+    Branch {
+        /// Where to.
+        from: Place,
+        /// Why.
+        turn: Turn,
+        /// Of the event's thread: how many tokens were to stay.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        token: Option<u64>,
+        /// The fold of everything before that place, without text.
+        state: Box<Organization>,
+        /// Where each thread's text stands there.
+        texts: BTreeMap<ThreadId, TextStand>,
+    },
     /// A kind this version does not know; the line is kept in the file and skipped here.
     Unknown,
+}
+
+/// Where a thread's text stands at the beginning of a branch.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TextStand {
+    /// Bytes so far (decoded and spliced).
+    pub bytes: u64,
+    /// SHA-256 of those bytes, hex.
+    pub hash: String,
 }
 
 /// Where a thread's text stands at a keyframe.
@@ -438,7 +464,7 @@ pub enum Body {
 pub struct TextMark {
     /// Bytes so far (decoded and spliced).
     pub bytes: u64,
-    /// SHA-256 of those bytes, hex.
+    /// SHA-256 of those bytes, hex; on a branch, of the hash at its beginning and the bytes since.
     pub hash: String,
     /// Byte offset of the last record that holds text of this thread.
     pub last: u64,

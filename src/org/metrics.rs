@@ -36,18 +36,20 @@ pub struct Metrics {
 /// Worker tokens that lie within the steps `1..=T`, divided by `T` (0 when `T` is 0).
 #[must_use]
 pub fn concurrency(schedule: &Schedule) -> f64 {
+    ratio(worker_steps(schedule), schedule.latency)
+}
+
+/// Worker tokens that lie within the steps `1..=T`.
+#[must_use]
+pub fn worker_steps(schedule: &Schedule) -> u64 {
     let last = schedule.latency;
-    if last == 0 {
-        return 0.0;
-    }
-    let within: u64 = schedule
+    schedule
         .lanes
         .iter()
         .filter(|(id, _)| !id.is_organizer())
         .flat_map(|(_, lane)| lane.decoding())
         .map(|(from, to)| to.min(last).saturating_sub(from))
-        .sum();
-    ratio(within, last)
+        .sum()
 }
 
 /// `min(eta / c, tau) / tau`, in 0..=1.

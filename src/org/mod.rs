@@ -2,6 +2,7 @@
 //!
 //! Plain data in, plain data out: no clock, no thread, no I/O. It never knows the engine.
 
+mod branch;
 mod command;
 mod critical_path;
 mod event;
@@ -13,11 +14,12 @@ pub mod rules;
 mod schedule;
 mod thread;
 
+pub use branch::{BranchRecord, Place, Standing, Trail, Turn};
 pub use command::{Command, Outcome};
 pub use critical_path::{Link, blame, critical_path, slack, slack_of};
 pub use event::{
     ActionKind, Anchor, Author, Body, ErrorKind, Event, Role, RunEnd, Seat, SpliceKind, TextBytes,
-    TextMark, ThreadEnd, WaitOn,
+    TextMark, TextStand, ThreadEnd, WaitOn,
 };
 pub use ids::{BadThreadId, BranchId, MAX_DEPTH, MAX_INDEX, Seq, Step, ThreadId};
 pub use metrics::{DEFAULT_TAU, Metrics, concurrency, concurrency_reward, measure};

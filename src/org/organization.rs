@@ -4,9 +4,10 @@
 //! exports all see the same. It holds structure and counts, no text, and grows with the number of
 //! actions, not of tokens. It decides nothing; `live` does, by the rules of the protocol.
 
+use super::branch::{BranchRecord, Trail};
 use super::command::{Command, Outcome};
 use super::event::{ActionKind, Author, Body, ErrorKind, Event, Role, RunEnd, ThreadEnd, WaitOn};
-use super::ids::{Seq, Step, ThreadId};
+use super::ids::{BranchId, Seq, Step, ThreadId};
 use super::metrics::{Metrics, measure};
 use super::schedule::{Op, OpKind, Schedule, Trace, simulate};
 use super::thread::{LivedWait, Moment, Status, Thread};
@@ -87,9 +88,22 @@ pub struct Organization {
     pub answer: Option<String>,
     /// Metrics as recorded at the end.
     pub recorded_metrics: Option<Metrics>,
+    /// The branch that is live.
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub(super) branch: BranchId,
+    /// All branches, once there is a second.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) branches: Vec<BranchRecord>,
+    /// Where undo and redo lead.
+    #[serde(default, skip_serializing_if = "Trail::is_empty")]
+    pub(super) trail: Trail,
     /// Grows whenever anything but token counts and time changed.
     #[serde(skip)]
     revision: u64,
+}
+
+fn is_first(branch: &BranchId) -> bool {
+    branch.0 == 0
 }
 
 impl Organization {
@@ -198,6 +212,9 @@ impl Organization {
             end,
             answer,
             recorded_metrics,
+            branch,
+            branches,
+            trail,
             revision: _,
         } = other;
         self.capacity == *capacity
@@ -213,11 +230,26 @@ impl Organization {
             && self.end == *end
             && self.answer == *answer
             && self.recorded_metrics == *recorded_metrics
+            && self.branch == *branch
+            && self.branches == *branches
+            && self.trail == *trail
     }
 
     /// Folds one event. Events that make no sense in this state (from a damaged file) change as little
     /// as possible and never panic.
     pub fn apply(&mut self, event: &Event) {
+        if let Body::Branch {
+            from,
+            turn,
+            token,
+            state,
+            ..
+        } = &event.body
+        {
+            self.now.us = self.now.us.max(event.us);
+            self.apply_branch(event, *from, *turn, *token, state);
+            return;
+        }
         self.now = Moment {
             step: self.now.step.max(event.last_step()),
             us: self.now.us.max(event.us),
@@ -386,11 +418,15 @@ impl Organization {
         else {
             return;
         };
-        record.outcome = Some(outcome.clone());
+        let first = record.outcome.replace(outcome.clone()).is_none();
+        let record = record.clone();
+        if first && matches!(outcome, Outcome::Done | Outcome::Queued { .. }) {
+            self.remember(&record);
+        }
         if *outcome != Outcome::Done {
             return;
         }
-        match record.command.clone() {
+        match record.command {
             Command::Pause { thread: None } => self.hold(now),
             Command::Resume { thread: None } | Command::Next => self.release(now),
             Command::Pause { thread: Some(id) } => self.hold_thread(id, true),
@@ -405,14 +441,14 @@ impl Organization {
         }
     }
 
-    fn hold(&mut self, now: Moment) {
+    pub(super) fn hold(&mut self, now: Moment) {
         if !self.paused {
             self.paused = true;
             self.pauses.push((now, None));
         }
     }
 
-    fn release(&mut self, now: Moment) {
+    pub(super) fn release(&mut self, now: Moment) {
         self.paused = false;
         if let Some((_, to @ None)) = self.pauses.last_mut() {
             *to = Some(now);

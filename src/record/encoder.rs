@@ -44,6 +44,7 @@ impl Encoder {
         self.since_keyframe += len;
         match &event.body {
             Body::Thread { .. } => self.threads += 1,
+            Body::Branch { state, .. } => self.threads = state.threads().len() as u64,
             Body::Keyframe { .. } => {
                 self.prev_keyframe = Some(offset);
                 self.since_keyframe = 0;

@@ -1,6 +1,7 @@
 //! The first line of a session file.
 
 use crate::engine::{EngineCard, Sampling};
+use crate::org::Seq;
 use serde::{Deserialize, Serialize};
 
 /// What `format` says in every session file.
@@ -122,6 +123,18 @@ pub struct Header {
     /// Cap of the concurrency reward.
     #[serde(default = "default_tau")]
     pub tau: f64,
+    /// The session and the place in it that this one goes on from, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<Parent>,
+}
+
+/// Where a session comes from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Parent {
+    /// The other session's id.
+    pub id: String,
+    /// The first event of it that is not part of this one.
+    pub seq: Seq,
 }
 
 fn default_tau() -> f64 {

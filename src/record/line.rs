@@ -101,6 +101,8 @@ pub struct Place {
     pub us: u64,
     /// Its (first) step.
     pub step: Step,
+    /// Its branch.
+    pub branch: BranchId,
 }
 
 /// Where the event in `line` lies in its session.
@@ -113,6 +115,7 @@ pub fn place_of(line: &[u8]) -> Result<Place, LineError> {
         seq: Seq(e.seq),
         us: e.us,
         step: Step(e.step),
+        branch: e.branch,
     })
 }
 

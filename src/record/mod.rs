@@ -24,6 +24,7 @@ mod encoder;
 mod error;
 mod escape;
 mod header;
+mod history;
 pub mod line;
 mod lines;
 mod player;
@@ -42,7 +43,8 @@ pub use coalesce::Coalescer;
 pub use damage::{Damage, DamageKind, Report};
 pub use encoder::Encoder;
 pub use error::{OpenError, RecordError};
-pub use header::{FORMAT, Header, Limits, Policy, PoolPolicy, Prompts, VERSION, Version};
+pub use header::{FORMAT, Header, Limits, Parent, Policy, PoolPolicy, Prompts, VERSION, Version};
+pub use history::{History, stands};
 pub use player::{
     Direction, Extent, Landmark, MAX_BATCH, Older, Player, Position, Target, Text, TextFrom,
     TextLimit, Until,

@@ -6,7 +6,7 @@
 use super::damage::{DamageKind, Report, newer_message, understand};
 use super::error::OpenError;
 use super::header::{FORMAT, Header, VERSION, Version};
-use super::lines::{LineEnd, Lines};
+use super::lines::{LineEnd, Lines, LinesBack};
 use super::source::{Source, Unpack};
 use crate::org::{Event, Seq};
 use serde::Deserialize;
@@ -112,6 +112,21 @@ impl SessionFile {
             }
             None => None,
         }
+    }
+
+    /// Whether the organization ever went back: branches only ever get higher numbers, so the end tells.
+    ///
+    /// # Errors
+    /// When the file cannot be read any more.
+    pub fn has_branches(&self) -> io::Result<bool> {
+        let end = self.source.len();
+        let mut lines = LinesBack::new(Arc::clone(&self.source), end, self.events_at);
+        while let Some(raw) = lines.next()? {
+            if let Ok(place) = super::line::place_of(raw.bytes) {
+                return Ok(place.branch.0 > 0);
+            }
+        }
+        Ok(false)
     }
 
     /// Its bytes.

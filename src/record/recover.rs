@@ -299,6 +299,7 @@ fn remake(source: &Arc<Source>, path: &Path) -> io::Result<Option<Vec<u8>>> {
         limits: Default::default(),
         task: None,
         tau: tau.unwrap_or(crate::org::DEFAULT_TAU),
+        parent: None,
     };
     Ok(serde_json::to_vec(&header).ok())
 }

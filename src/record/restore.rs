@@ -3,9 +3,10 @@
 use super::damage::Report;
 use super::error::OpenError;
 use super::header::Header;
+use super::history::History;
 use super::reader::SessionFile;
 use super::text::TextPiece;
-use crate::org::{Body, Organization, Seq, ThreadId};
+use crate::org::{Organization, Seq, ThreadId};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -37,6 +38,8 @@ pub struct Restored {
     pub threads: BTreeMap<ThreadId, RestoredThread>,
     /// The place of the next event.
     pub next_seq: Seq,
+    /// Everything that led here, on all branches.
+    pub history: History,
     /// What is wrong with the file. A damaged file may lack tokens: contexts are as far as readable.
     pub report: Report,
 }
@@ -49,7 +52,7 @@ pub fn restore(path: &Path) -> Result<Restored, OpenError> {
     let file = SessionFile::open(path)?;
     let header = file.header().clone();
     let mut organization = Organization::new(header.capacity, header.tau);
-    let mut threads: BTreeMap<ThreadId, RestoredThread> = BTreeMap::new();
+    let mut history = History::default();
     let mut events = file.events();
     for recorded in &mut events {
         let event = recorded
@@ -59,28 +62,18 @@ pub fn restore(path: &Path) -> Result<Restored, OpenError> {
             })?
             .event;
         organization.apply(&event);
-        let Some(id) = event.thread else { continue };
-        if let Body::Thread { prompt, .. } = event.body {
-            let thread = RestoredThread {
-                prompt,
-                pieces: Vec::new(),
-            };
-            threads.insert(id, thread);
-        } else {
-            let at = threads
-                .get(&id)
-                .and_then(|t| t.pieces.last())
-                .map_or(0, |last| last.at + last.bytes.len() as u64);
-            if let Some(piece) = TextPiece::of(event, at) {
-                threads.entry(id).or_default().pieces.push(piece);
-            }
-        }
+        history.push(event);
     }
+    let threads = history
+        .tip(history.present())
+        .map(|tip| history.contexts(tip))
+        .unwrap_or_default();
     Ok(Restored {
         next_seq: organization.next_seq,
         header,
         organization,
         threads,
+        history,
         report: events.report().clone(),
     })
 }

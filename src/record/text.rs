@@ -1,6 +1,8 @@
 //! The text of threads as it lies in records: pieces, and where each thread's text stands.
 
-use crate::org::{Author, Body, Event, Seq, SpliceKind, Step, TextMark, ThreadEnd, ThreadId};
+use crate::org::{
+    Author, Body, Event, Seq, SpliceKind, Step, TextMark, TextStand, ThreadEnd, ThreadId,
+};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 
@@ -152,6 +154,27 @@ struct Standing {
     last: u64,
 }
 
+impl Standing {
+    /// At the beginning of a branch, whose record lies at `offset`: that record stands for the text before
+    /// it.
+    fn on_a_branch(stand: &TextStand, offset: u64) -> Self {
+        Self {
+            hash: Sha256::new_with_prefix(stand.hash.as_bytes()),
+            bytes: stand.bytes,
+            last: offset,
+        }
+    }
+}
+
+/// Where a text of these bytes stands.
+#[must_use]
+pub(super) fn stand(bytes: &[u8]) -> TextStand {
+    TextStand {
+        bytes: bytes.len() as u64,
+        hash: hex(&Sha256::digest(bytes)),
+    }
+}
+
 /// Where every thread's text stands, with a rolling hash over its bytes.
 #[derive(Clone, Default)]
 pub struct Texts {
@@ -162,6 +185,13 @@ impl Texts {
     /// Takes in the record of `event` that lies at byte `offset` of the file. A thread that begins
     /// (again) has no text.
     pub fn apply(&mut self, event: &Event, offset: u64) {
+        if let Body::Branch { texts, .. } = &event.body {
+            self.threads = texts
+                .iter()
+                .map(|(id, stand)| (*id, Standing::on_a_branch(stand, offset)))
+                .collect();
+            return;
+        }
         let Some(id) = event.thread else { return };
         if let Some(bytes) = text_in(event) {
             let standing = self.threads.entry(id).or_default();

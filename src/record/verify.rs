@@ -6,11 +6,12 @@
 use super::damage::Report;
 use super::error::OpenError;
 use super::header::Header;
+use super::history::{History, stands};
 use super::reader::{Recorded, SessionFile};
 use super::text::{TextPiece, Texts};
 use crate::org::{
-    ActionKind, Author, Body, ErrorKind, Event, Metrics, Organization, Role, Seq, TextMark,
-    ThreadId,
+    ActionKind, Author, Body, ErrorKind, Event, Metrics, Organization, Place, Role, Seq, TextMark,
+    TextStand, ThreadId,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -52,7 +53,7 @@ pub struct Disagreement {
 /// What a disagreement is about.
 #[derive(Debug, Clone, PartialEq)]
 pub enum About {
-    /// The state in a keyframe is not the fold of the events before it.
+    /// The state in a keyframe or branch is not the fold of the events before it.
     State,
     /// The text of a thread is not what a keyframe says.
     Text {
@@ -92,7 +93,7 @@ impl fmt::Display for Disagreement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "line {}: event {}: ", self.line, self.seq)?;
         match &self.about {
-            About::State => f.write_str("the keyframe is not what the events before it give"),
+            About::State => f.write_str("the state in it is not what the events before it give"),
             About::Text {
                 thread,
                 recorded,
@@ -138,6 +139,8 @@ pub struct Verified {
     pub report: Report,
     /// Keyframes compared.
     pub keyframes: u64,
+    /// Branches compared.
+    pub branches: u64,
     /// Actions and errors compared.
     pub actions: u64,
     /// Measures computed from all events.
@@ -156,6 +159,7 @@ pub fn verify(path: &Path, rescan: &dyn Rescan) -> Result<Verified, OpenError> {
         state: Organization::new(file.header().capacity, file.header().tau),
         told: None,
         texts: Texts::default(),
+        history: file.has_branches().unwrap_or(false).then(History::default),
         spoiled: BTreeSet::new(),
         scans: BTreeMap::new(),
         verified: Verified::default(),
@@ -195,6 +199,8 @@ struct Check<'a> {
     /// The fold on from the last keyframe that disagreed: what follows from it is said once.
     told: Option<Organization>,
     texts: Texts,
+    /// What branches go back to, where there are any.
+    history: Option<History>,
     /// Threads whose text is known to differ: said once.
     spoiled: BTreeSet<ThreadId>,
     scans: BTreeMap<ThreadId, ThreadScan>,
@@ -222,6 +228,12 @@ impl Check<'_> {
                 }
                 self.compare_texts(texts, line, event.seq);
             }
+            (
+                Body::Branch {
+                    from, state, texts, ..
+                },
+                _,
+            ) => self.turn(&recorded, *from, state, texts),
             (Body::Thread { role, .. }, Some(id)) => {
                 self.spoiled.remove(&id);
                 self.close(id);
@@ -266,12 +278,82 @@ impl Check<'_> {
             }
             _ => {}
         }
+        if let Some(history) = &mut self.history {
+            history.push(recorded.event.clone());
+        }
         self.state.apply(&recorded.event);
         if let Some(told) = &mut self.told {
             told.apply(&recorded.event);
         }
         self.texts.apply(&recorded.event, recorded.offset);
         self.scan_text(recorded);
+    }
+
+    /// The organization goes to `from`: what is claimed to be there must be there, and scanning goes on
+    /// from there. What was not acted on when a line was left stays so.
+    fn turn(
+        &mut self,
+        recorded: &Recorded,
+        from: Place,
+        state: &Organization,
+        texts: &BTreeMap<ThreadId, TextStand>,
+    ) {
+        let (line, seq) = (recorded.line, recorded.event.seq);
+        let Some(history) = &self.history else { return };
+        let contexts = history.contexts(from);
+        let there = history.state(from, self.header).as_branch_state();
+        let found = stands(&contexts);
+        self.verified.branches += 1;
+        if !there.same_as(state) {
+            self.disagree(line, seq, About::State);
+        }
+        let ids: BTreeSet<ThreadId> = found.keys().chain(texts.keys()).copied().collect();
+        for thread in ids {
+            let (a, b) = (texts.get(&thread), found.get(&thread));
+            if a != b {
+                let mark = |stand: Option<&TextStand>| {
+                    stand.map(|stand| TextMark {
+                        bytes: stand.bytes,
+                        hash: stand.hash.clone(),
+                        last: 0,
+                    })
+                };
+                let about = About::Text {
+                    thread,
+                    recorded: mark(a),
+                    computed: mark(b),
+                };
+                self.disagree(line, seq, about);
+            }
+        }
+        self.spoiled.clear();
+        self.scans.clear();
+        for (id, context) in contexts {
+            let Some(thread) = there.thread(id) else {
+                continue;
+            };
+            let mut scan = ThreadScan {
+                scan: self.rescan.thread(self.header, id, thread.role),
+                bytes: 0,
+                found: Vec::new(),
+            };
+            for piece in &context.pieces {
+                scan.bytes += piece.bytes.len() as u64;
+                let found = scan.scan.piece(piece);
+                scan.found.extend(found.into_iter().map(|found| Scanned {
+                    found,
+                    line,
+                    seq,
+                    recorded: false,
+                }));
+            }
+            let acted = usize::try_from(thread.acted).unwrap_or(usize::MAX);
+            scan.found
+                .iter_mut()
+                .take(acted)
+                .for_each(|scanned| scanned.recorded = true);
+            self.scans.insert(id, scan);
+        }
     }
 
     fn scan_text(&mut self, recorded: Recorded) {

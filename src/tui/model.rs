@@ -25,7 +25,7 @@ use super::thread_view::ThreadView;
 use super::widget::timeline::geometry::Axis;
 use crate::live::Report;
 use crate::org::{Body, Command, Event, Organization, Outcome, ThreadId};
-use crate::record::Header;
+use crate::record::{Header, RestoredThread};
 use crate::task::{Checked, Task};
 use ratatui::layout::Rect;
 use std::collections::BTreeMap;
@@ -161,6 +161,19 @@ impl Model {
             .collect();
         self.ideal.forget();
         self.rate = Rate::default();
+        if let Some(search) = &mut self.search {
+            search.current = None;
+        }
+    }
+
+    /// Tells the texts of the threads anew: the organization has gone to another place.
+    pub fn retell(&mut self, contexts: &BTreeMap<ThreadId, RestoredThread>) {
+        self.threads = contexts
+            .iter()
+            .map(|(id, context)| (*id, ThreadView::of(context)))
+            .collect();
+        self.ideal.forget();
+        self.timeline.cursor = None;
         if let Some(search) = &mut self.search {
             search.current = None;
         }

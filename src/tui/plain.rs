@@ -182,6 +182,14 @@ impl PlainLog {
                     None => Ok(()),
                 }
             }
+            Body::Branch { from, turn, .. } => writeln!(
+                out,
+                "branch {} ({}): goes on from step {} of branch {}",
+                event.branch,
+                turn.word(),
+                from.step,
+                from.branch
+            ),
             Body::Mark { name } => writeln!(out, "step {step}: mark: {}", safe_line(name)),
             Body::Tokens { .. } | Body::Keyframe { .. } | Body::Unknown => Ok(()),
         }
@@ -201,15 +209,49 @@ fn command_words(command: &Command) -> String {
         Command::Mark { name: mark } => format!("{name}: {mark}"),
         Command::Speed { tokens_per_s: 0 } => format!("{name}: no limit"),
         Command::Speed { tokens_per_s } => format!("{name}: {tokens_per_s} tok/s a thread"),
+        Command::Edit {
+            thread,
+            token,
+            text,
+        } => {
+            format!("{name} {thread} after token {token}: {text}")
+        }
+        Command::Branch { .. } => branch_words(command),
         Command::Pause { thread: None }
         | Command::Resume { thread: None }
         | Command::Step
         | Command::Next
         | Command::Answer
+        | Command::Undo
+        | Command::Redo
         | Command::Abort
         | Command::Interrupt
         | Command::Continue => name,
     }
+}
+
+/// Where a `branch` command leads, in words.
+fn branch_words(command: &Command) -> String {
+    let Command::Branch {
+        thread,
+        token,
+        step,
+        of,
+    } = command
+    else {
+        return command.name().to_owned();
+    };
+    let mut words = "branch".to_owned();
+    if let Some(of) = of {
+        words.push_str(&format!(" of branch {of}"));
+    }
+    if let (Some(thread), Some(token)) = (thread, token) {
+        words.push_str(&format!(" after token {token} of {thread}"));
+    }
+    if let Some(step) = step {
+        words.push_str(&format!(" after step {step}"));
+    }
+    words
 }
 
 /// The words for how a run ended.

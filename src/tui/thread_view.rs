@@ -5,6 +5,7 @@ use super::rate::History;
 use super::sign::status_words;
 use super::text::{PaneState, Piece, Transcript};
 use crate::org::{Body, Event, Status, Thread};
+use crate::record::{Origin, RestoredThread};
 
 /// Text, pane, speed and probabilities of one thread.
 #[derive(Default)]
@@ -47,6 +48,27 @@ impl ThreadView {
             tokens,
             ..Self::default()
         }
+    }
+
+    /// A thread as it stands with this context.
+    #[must_use]
+    pub fn of(context: &RestoredThread) -> Self {
+        let us = context.pieces.last().map_or(0, |piece| piece.us);
+        let mut view = Self::new(context.prompt.clone(), us);
+        for piece in &context.pieces {
+            let kind = match piece.origin {
+                Origin::Decoded => {
+                    view.keep(piece.ids.len(), &piece.logprobs, &piece.top);
+                    Piece::Decoded {
+                        ids: &piece.ids,
+                        lens: &piece.lens,
+                    }
+                }
+                Origin::Spliced { kind, .. } => Piece::Spliced(kind),
+            };
+            view.text.push(&piece.bytes, &piece.by, kind);
+        }
+        view
     }
 
     /// Folds one event of this thread.

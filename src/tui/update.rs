@@ -16,7 +16,7 @@ use super::keymap::Key;
 use super::model::{Leaving, Model, Playback};
 use super::text::Transcript;
 use crate::live::{Batch, Phase};
-use crate::org::{Command, Event, Organization, ThreadId};
+use crate::org::{Body, Command, Event, Organization, ThreadId};
 use crate::record::Header;
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseEvent};
 use std::collections::BTreeMap;
@@ -151,9 +151,11 @@ pub fn update(model: &mut Model, input: Input, now: Duration) -> Vec<Effect> {
 fn on_batch(model: &mut Model, batch: Batch) -> Vec<Effect> {
     let Batch {
         events,
+        lines,
         report,
         merged,
     } = batch;
+    let mut lines = lines.into_iter();
     if model.header.is_none()
         && let Some(header) = &report.header
     {
@@ -163,6 +165,9 @@ fn on_batch(model: &mut Model, batch: Batch) -> Vec<Effect> {
     model.merged = merged;
     for event in &events {
         model.apply(event);
+        if matches!(event.body, Body::Branch { .. }) {
+            model.retell(&lines.next().unwrap_or_default());
+        }
     }
     let over = matches!(model.report.phase, Phase::Over | Phase::Failed(_));
     if over && model.leaving == Leaving::Saving {

@@ -6,3 +6,4 @@ mod harness;
 mod protocol;
 mod resuming;
 mod steering;
+mod travel;

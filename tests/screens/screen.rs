@@ -61,6 +61,7 @@ impl Screen {
             ..Report::default()
         };
         self.input(Input::Batch(Batch {
+            lines: Vec::new(),
             events: story.events.clone(),
             report,
             merged: 0,

@@ -37,6 +37,7 @@ pub struct Story {
 impl Story {
     pub fn new(query: &str, capacity: u32) -> Self {
         let header = Header {
+            parent: None,
             format: FORMAT.to_owned(),
             version: VERSION,
             id: "calm-otter".to_owned(),

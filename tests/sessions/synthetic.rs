@@ -49,6 +49,7 @@ impl Spec {
 /// A header for a session called `id`.
 pub fn header(id: &str, capacity: u32) -> Header {
     Header {
+        parent: None,
         format: FORMAT.into(),
         version: VERSION,
         id: id.into(),

@@ -56,7 +56,8 @@ impl Sequence {
     pub fn cut(&mut self, len: usize, pool: &mut PagePool) {
         self.tokens.truncate(len);
         self.decoded.truncate(len);
-        self.forget_from(self.tokens.len(), pool);
+        // The last token is computed again: what comes next is drawn from it.
+        self.forget_from(self.tokens.len().saturating_sub(1), pool);
         if let Some((_, shared)) = &mut self.parent {
             *shared = (*shared).min(len);
         }

@@ -4,8 +4,8 @@
 
 use super::{Envelope, LineError, MAX_COUNT, MAX_NUMBER, TokensLine, check, text_bytes};
 use crate::org::{
-    ActionKind, Anchor, Body, Command, ErrorKind, Metrics, OpKind, Organization, Outcome, Role,
-    RunEnd, Seat, Seq, SpliceKind, TextMark, ThreadEnd, ThreadId, WaitOn,
+    ActionKind, Anchor, Body, Command, ErrorKind, Metrics, OpKind, Organization, Outcome, Place,
+    Role, RunEnd, Seat, Seq, SpliceKind, TextMark, TextStand, ThreadEnd, ThreadId, Turn, WaitOn,
 };
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer};
@@ -13,7 +13,17 @@ use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 
 /// Fields that commands have; what else a line holds belongs to the envelope or to a newer version.
-const COMMAND_FIELDS: [&str; 5] = ["do", "thread", "query", "name", "tokens_per_s"];
+const COMMAND_FIELDS: [&str; 9] = [
+    "do",
+    "thread",
+    "query",
+    "name",
+    "tokens_per_s",
+    "token",
+    "text",
+    "to_step",
+    "of",
+];
 
 /// A float with all its digits: serde_json's quick way may be off in the last place.
 struct Exact(f64);
@@ -126,6 +136,17 @@ struct KeyframeBody {
     prev_keyframe: Option<u64>,
 }
 
+#[derive(Deserialize)]
+struct BranchBody {
+    from: Place,
+    turn: Turn,
+    #[serde(default)]
+    token: Option<u64>,
+    state: Box<Organization>,
+    #[serde(default)]
+    texts: BTreeMap<ThreadId, TextStand>,
+}
+
 /// Reads the body, and for text records where the one before lies.
 pub(super) fn parse_body(
     envelope: &Envelope<'_>,
@@ -220,6 +241,23 @@ pub(super) fn parse_body(
                 state: b.state,
                 texts: b.texts,
                 prev_keyframe: b.prev_keyframe,
+            }
+        }
+        "branch" => {
+            let b: BranchBody = read(line).map_err(bad)?;
+            check("from.seq", b.from.seq.0, MAX_NUMBER)?;
+            check("from.step", b.from.step.0, MAX_COUNT)?;
+            check("token", b.token.unwrap_or(0), MAX_COUNT)?;
+            plausible(&b.state)?;
+            if envelope.branch <= b.from.branch || b.from.seq.0 > envelope.seq {
+                return Err(bad("a branch leaves from an earlier one".into()));
+            }
+            Body::Branch {
+                from: b.from,
+                turn: b.turn,
+                token: b.token,
+                state: b.state,
+                texts: b.texts,
             }
         }
         _ => Body::Unknown,

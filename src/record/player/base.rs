@@ -68,6 +68,9 @@ impl Base {
                 *self = Self::keyframe(event.seq, (**state).clone(), texts);
                 self.state.succeed(revision);
             }
+            (Body::Branch { texts, .. }, _) => {
+                self.tails = texts.keys().map(|id| (*id, tail)).collect();
+            }
             (Body::Thread { .. }, Some(id)) => {
                 self.tails.remove(&id);
             }

@@ -19,7 +19,7 @@ use super::line;
 use super::lines::{Lines, LinesBack};
 use super::reader::{Order, SessionFile};
 use super::text::split_tokens;
-use crate::org::{Event, Organization, Seq, Step};
+use crate::org::{BranchId, Event, Organization, Place, Seq, Step};
 use base::{Base, Tail};
 use scan::Scan;
 use std::collections::VecDeque;
@@ -42,8 +42,10 @@ pub enum Target {
     Start,
     /// After this event.
     Seq(Seq),
-    /// After this step, exactly, even inside a record of many steps.
+    /// After this step of the line that this is on, exactly, even inside a record of many steps.
     Step(Step),
+    /// Here, on whatever branch.
+    Place(Place),
     /// After all records that began by this time.
     Us(u64),
     /// After the last event.
@@ -57,8 +59,10 @@ pub enum Until {
     Event,
     /// Through this event.
     Seq(Seq),
-    /// Through this step, exactly.
+    /// Through this step of the present branch, exactly.
     Step(Step),
+    /// To here, on whatever branch.
+    Place(Place),
     /// Through all records that began by this time.
     Us(u64),
     /// To the end.
@@ -229,12 +233,12 @@ impl Player {
     /// Folds the next event that `until` allows.
     fn step_on(&mut self, until: Until) -> io::Result<Option<Event>> {
         if let Some((event, offset, done)) = self.held.pop_front() {
-            if allows(until, &event) {
+            if allows(until, &event, self.here.state.branch()) {
                 return Ok(Some(self.take(event, offset, done, until)));
             }
             self.held.push_front((event, offset, done));
             // Threads that began later lie behind records that are held back in part.
-            if !matches!(until, Until::Step(_)) {
+            if !matches!(until, Until::Step(_) | Until::Place(_)) {
                 return Ok(None);
             }
         }
@@ -248,7 +252,7 @@ impl Player {
                 self.here.lost = true;
                 continue;
             };
-            if !allows(until, &line.event) {
+            if !allows(until, &line.event, self.here.state.branch()) {
                 // Read again when it is due.
                 self.lines.back_to(offset);
                 return Ok(None);
@@ -262,7 +266,7 @@ impl Player {
     /// `until` allows. What is beyond waits.
     fn take(&mut self, mut event: Event, offset: u64, done: usize, until: Until) -> Event {
         let mut tokens = None;
-        if let Until::Step(limit) = until
+        if let Some(limit) = step_limit(until, event.branch)
             && event.last_step() > limit
         {
             // `allows` has seen that the first token lies within.
@@ -325,12 +329,24 @@ impl Drop for Player {
 }
 
 /// Whether `event` (or its first token) lies within `until`.
-fn allows(until: Until, event: &Event) -> bool {
+fn allows(until: Until, event: &Event, present: BranchId) -> bool {
     match until {
         Until::Event | Until::End => true,
         Until::Seq(seq) => event.seq <= seq,
-        Until::Step(step) => event.step <= step,
+        Until::Step(step) => event.step <= step && event.branch <= present,
+        Until::Place(place) => {
+            event.seq < place.seq && (event.branch != place.branch || event.step <= place.step)
+        }
         Until::Us(us) => event.us <= us,
+    }
+}
+
+/// The last step of `branch` that `until` allows.
+fn step_limit(until: Until, branch: BranchId) -> Option<Step> {
+    match until {
+        Until::Step(step) => Some(step),
+        Until::Place(place) => (branch == place.branch).then_some(place.step),
+        _ => None,
     }
 }
 

@@ -1,11 +1,12 @@
 //! Going anywhere.
 
 use super::base::Base;
-use super::{MAX_BATCH, Player, Position, Target, Until};
-use crate::org::{Body, Organization};
-use crate::record::line::{self, Place};
+use super::{MAX_BATCH, Order, Player, Position, Target, Until};
+use crate::org::{Body, Organization, Place, Seq, Step};
+use crate::record::line;
 use crate::record::lines::{Lines, LinesBack};
 use crate::record::source::Source;
+use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
 
@@ -32,7 +33,8 @@ impl Player {
                 return Ok(self.position());
             }
             Target::Seq(seq) => Until::Seq(seq),
-            Target::Step(step) => Until::Step(step),
+            Target::Step(step) => self.until_step(step)?,
+            Target::Place(place) => Until::Place(place),
             Target::Us(us) => Until::Us(us),
             Target::End => Until::End,
         };
@@ -46,14 +48,50 @@ impl Player {
         Ok(self.position())
     }
 
+    /// The moment after `step` on the line on which this stands: steps fall where a branch begins, but
+    /// rise along every branch.
+    fn until_step(&self, step: Step) -> io::Result<Until> {
+        let branches = self.here.state.branches();
+        let mut branch = self.here.state.branch();
+        // Every parent is an earlier branch.
+        while let Some(from) = branches
+            .iter()
+            .find(|b| b.id == branch)
+            .and_then(|b| b.from)
+            .filter(|from| step < from.step && from.branch < branch)
+        {
+            branch = from.branch;
+        }
+        let beyond =
+            self.first_beyond(|p| p.branch > branch || p.branch == branch && p.step > step)?;
+        Ok(Until::Place(Place {
+            branch,
+            seq: beyond.map_or(Seq(u64::MAX), |line| line.place.seq),
+            step,
+        }))
+    }
+
+    /// Everything that must be known at `place` of this file.
+    pub(super) fn base_at(&self, place: Place) -> io::Result<Base> {
+        let start = self.file.events_at();
+        let mut other = Self {
+            file: self.file.clone(),
+            scan: Arc::default(),
+            extent: self.extent,
+            here: Base::start(self.file.header()),
+            lines: Lines::new(Arc::clone(self.file.source()), start),
+            held: VecDeque::new(),
+            last_at: start,
+            order: Order::default(),
+        };
+        other.seek(Target::Place(place))?;
+        Ok(other.here.clone())
+    }
+
     /// Whether reading on from here is the shortest way.
     fn near(&self, goal: u64, until: Until) -> bool {
         let here = self.lines.offset();
-        let not_past = match until {
-            Until::Step(step) => self.here.state.now.step <= step,
-            _ => true,
-        };
-        here <= goal && goal - here <= NEAR && not_past
+        here <= goal && goal - here <= NEAR && not_past(&self.here.state, until)
     }
 
     /// Stands at the line at `offset`, with what was before.
@@ -69,25 +107,27 @@ impl Player {
 
     /// Byte offset of the first event that lies beyond `until`, the end of the file if none does.
     fn goal(&self, until: Until) -> io::Result<u64> {
+        let beyond = self.first_beyond(|place| match until {
+            Until::Event | Until::Step(_) | Until::End => false,
+            Until::Seq(limit) => place.seq > limit,
+            Until::Place(limit) => place.seq >= limit.seq,
+            Until::Us(limit) => place.us > limit,
+        });
+        Ok(beyond?.map_or(self.file.source().len(), |line| line.at))
+    }
+
+    /// The first line that is `beyond` something which no later line falls behind again.
+    fn first_beyond(&self, beyond: impl Fn(line::Place) -> bool) -> io::Result<Option<Placed>> {
         let source = self.file.source();
         let (mut low, mut high) = (self.file.events_at(), source.len());
-        if until == Until::End {
-            return Ok(high);
-        }
-        let beyond = |place: Place| match until {
-            Until::Event | Until::End => false,
-            Until::Seq(limit) => place.seq > limit,
-            Until::Step(limit) => place.step > limit,
-            Until::Us(limit) => place.us > limit,
-        };
-        let mut found = high;
+        let mut found = None;
         while high - low > FEW {
             let middle = low + (high - low) / 2;
             let mut lines = Lines::after(Arc::clone(source), middle)?;
             match first_place(&mut lines, high)? {
                 None => high = middle,
                 Some(line) if beyond(line.place) => {
-                    found = line.at;
+                    found = Some(line);
                     high = middle;
                 }
                 Some(line) => low = line.end.min(high),
@@ -96,7 +136,7 @@ impl Player {
         let mut lines = Lines::new(Arc::clone(source), low);
         while let Some(line) = first_place(&mut lines, high)? {
             if beyond(line.place) {
-                return Ok(line.at);
+                return Ok(Some(line));
             }
         }
         Ok(found)
@@ -105,10 +145,7 @@ impl Player {
     /// The nearest state before `goal` that is not beyond `until`: a keyframe, what the scan left, or the
     /// beginning.
     fn base_before(&self, goal: u64, until: Until) -> io::Result<(u64, Base)> {
-        let within = |state: &Organization| match until {
-            Until::Step(step) => state.now.step <= step,
-            _ => true,
-        };
+        let within = |state: &Organization| not_past(state, until);
         let left = self.scan.base(goal, |base| within(&base.state));
         let floor = left.as_ref().map_or(self.file.events_at(), |(at, _)| *at);
         let source = self.file.source();
@@ -131,11 +168,19 @@ impl Player {
     }
 }
 
+/// Whether going on from `state` can still lead to `until`.
+fn not_past(state: &Organization, until: Until) -> bool {
+    match until {
+        Until::Place(place) => state.branch() != place.branch || state.now.step <= place.step,
+        _ => true,
+    }
+}
+
 /// A line with its place, and where it begins and ends.
 struct Placed {
     at: u64,
     end: u64,
-    place: Place,
+    place: line::Place,
 }
 
 /// The first line before `high` that has a place.

@@ -75,6 +75,14 @@ impl Player {
                 next = None;
                 break;
             };
+            if let Body::Branch { from, .. } = line.event.body {
+                // The branch stands for the text before it, which lies where it came from.
+                next = self.base_at(from)?.tails.get(&thread).map(|tail| Older {
+                    tail: *tail,
+                    bytes: older.bytes,
+                });
+                continue;
+            }
             if offset == older.tail.offset
                 && let Some(tokens) = older.tail.tokens
             {
@@ -108,8 +116,10 @@ impl Player {
         if offset < floor {
             return Ok(None);
         }
-        let belongs =
-            |line: &Line| line.event.thread == Some(thread) && text_in(&line.event).is_some();
+        let belongs = |line: &Line| match &line.event.body {
+            Body::Branch { texts, .. } => texts.contains_key(&thread),
+            _ => line.event.thread == Some(thread) && text_in(&line.event).is_some(),
+        };
         let mut lines = Lines::few(Arc::clone(source), offset);
         if let Some(raw) = lines.next()?
             && let Ok(line) = line::parse(raw.bytes)
