@@ -15,6 +15,7 @@ struct Object {
     errors: Vec<ErrorRow>,
     threads: Vec<ThreadRow>,
     commands: Vec<CommandRow>,
+    branches: Vec<BranchRow>,
     session: Option<String>,
 }
 
@@ -70,6 +71,19 @@ struct ThreadRow {
     finish: Option<u64>,
     end: Option<String>,
     slack: Option<u64>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "read by serde to check names and types")]
+struct BranchRow {
+    id: u32,
+    parent: Option<u32>,
+    at: Option<u64>,
+    #[serde(rename = "T")]
+    latency: u64,
+    eta: f64,
+    answer: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -243,4 +257,37 @@ fn text_that_could_drive_a_terminal_is_escaped_in_json_and_unharmed() {
     assert_eq!(object["answer"], answer);
     let printed = place.orgtop(&["inspect", "--json", "s.jsonl"]).stdout;
     assert!(!printed.contains(['\u{1b}', '\u{7}', '\u{9b}', '\u{202e}']));
+}
+
+#[test]
+fn every_line_of_history_is_listed_with_its_measures() {
+    let orders = r#"{"at": {"event": "answer"}, "do": "branch", "thread": "organizer", "token": 5}
+{"do": "edit", "thread": "organizer", "token": 5, "text": "<ANSWER>7</ANSWER>"}
+{"do": "undo"}
+{"do": "branch", "of": 9}"#;
+    let (code, object) = run(&Place::new(), &vector_1(), orders, &[]);
+    assert_eq!(code, Some(0));
+    let rows = object["branches"].as_array().unwrap();
+    let tree: Vec<(u64, Option<u64>, Option<u64>, u64, Option<&str>)> = rows
+        .iter()
+        .map(|b| {
+            (
+                b["id"].as_u64().unwrap(),
+                b["parent"].as_u64(),
+                b["at"].as_u64(),
+                b["T"].as_u64().unwrap(),
+                b["answer"].as_str(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        tree,
+        [
+            (0, None, None, 63, Some("42")),
+            (1, Some(0), Some(5), 5, None),
+            (2, Some(1), Some(5), 5, Some("7")),
+            (3, Some(1), Some(5), 63, Some("42")),
+        ]
+    );
+    assert_eq!(object["commands"][3]["result"], "refused");
 }
