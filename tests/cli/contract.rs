@@ -268,7 +268,7 @@ fn every_line_of_history_is_listed_with_its_measures() {
     let (code, object) = run(&Place::new(), &vector_1(), orders, &[]);
     assert_eq!(code, Some(0));
     let rows = object["branches"].as_array().unwrap();
-    let tree: Vec<(u64, Option<u64>, Option<u64>, u64, Option<&str>)> = rows
+    let tree: Vec<_> = rows
         .iter()
         .map(|b| {
             (
