@@ -13,7 +13,7 @@
 //! | [`task`] | countdown, sudoku, math: make, state, verify, solve |
 //! | [`live`] | one running session: organization, engine, recorder, commands |
 //! | [`eval`] | policies on sets of tasks, counted up with intervals |
-//! | [`learn`] | teacher, datasets, training: network, optimizers, stage 1 |
+//! | [`learn`] | teacher, datasets, training: network, optimizers, both stages |
 
 pub mod cli;
 pub mod engine;
@@ -23,5 +23,6 @@ pub mod live;
 pub mod org;
 pub mod protocol;
 pub mod record;
+mod simd;
 pub mod task;
 pub mod tui;

@@ -2,6 +2,7 @@
 
 use super::eval::EvalArgs;
 use super::settings::{RunOptions, ScreenOptions};
+use super::train::TrainVerb;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use std::path::PathBuf;
@@ -258,38 +259,6 @@ pub struct DoctorArgs {
     #[arg(long, value_name = "PATH", env = "ORGTOP_MODEL")]
     pub model: Option<PathBuf>,
     /// Print a JSON array, one object a check
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// Verbs of `train`.
-#[derive(Debug, Subcommand)]
-pub enum TrainVerb {
-    /// Stage 1: learn the format and the search from the teacher's traces
-    Sft(SftArgs),
-}
-
-/// Arguments of `train sft`.
-#[derive(Debug, Args)]
-pub struct SftArgs {
-    /// Where training lives: model/, state, log.jsonl, loss.svg; an existing one is gone on with
-    pub folder: PathBuf,
-    /// Whose traces: the organization's, or a lone thread's for the baselines
-    #[arg(long, default_value = "organization", value_parser = ["organization", "alone"])]
-    pub traces: String,
-    /// Optimizer steps of about 3,000 tokens
-    #[arg(long, default_value_t = 6500, value_parser = clap::value_parser!(u64).range(1..))]
-    pub steps: u64,
-    /// Seed of weights and data
-    #[arg(long, default_value_t = 1)]
-    pub seed: u64,
-    /// Threads that each compute a share of every batch; part of what makes a run repeatable
-    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=256))]
-    pub replicas: u16,
-    /// Steps between checkpoints and evaluations
-    #[arg(long, default_value_t = 250, value_parser = clap::value_parser!(u64).range(1..))]
-    pub interval: u64,
-    /// Print one JSON object at the end
     #[arg(long)]
     pub json: bool,
 }

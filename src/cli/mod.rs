@@ -102,6 +102,8 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
     let threads = match &cli.verb {
         Some(Verb::Run(args)) => args.options.threads,
         Some(Verb::Eval(args)) => args.threads,
+        // its replicas are the threads
+        Some(Verb::Train(train::TrainVerb::Rl(_))) => Some(1),
         _ => None,
     };
     // Before anything else starts a thread: candle reads this from the environment.

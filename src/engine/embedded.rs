@@ -48,18 +48,30 @@ const FILES: [(&str, &[u8]); 6] = [
 /// # Errors
 /// [`EngineError::Model`] when the temporary folder cannot be written; whatever [`local::open`] gives.
 pub fn open(options: &Options) -> Result<Box<dyn Engine>, EngineError> {
-    let failed = |path: &Path, e: std::io::Error| EngineError::Model {
-        path: path.display().to_string(),
-        message: format!("cannot write the embedded model there for loading: {e}"),
-    };
-    let scratch = tempfile::tempdir().map_err(|e| failed(&std::env::temp_dir(), e))?;
+    let scratch = tempfile::tempdir().map_err(|e| failed(&std::env::temp_dir(), &e))?;
     let folder = scratch.path().join(NAME);
-    std::fs::create_dir(&folder).map_err(|e| failed(&folder, e))?;
+    write_to(&folder)?;
+    local::open(&folder, options)
+}
+
+/// Writes it as an ordinary checkpoint folder.
+///
+/// # Errors
+/// [`EngineError::Model`] when the folder cannot be written.
+pub fn write_to(folder: &Path) -> Result<(), EngineError> {
+    std::fs::create_dir_all(folder).map_err(|e| failed(folder, &e))?;
     for (name, bytes) in FILES {
         let file = folder.join(name);
-        std::fs::write(&file, bytes).map_err(|e| failed(&file, e))?;
+        std::fs::write(&file, bytes).map_err(|e| failed(&file, &e))?;
     }
-    local::open(&folder, options)
+    Ok(())
+}
+
+fn failed(path: &Path, e: &std::io::Error) -> EngineError {
+    EngineError::Model {
+        path: path.display().to_string(),
+        message: format!("cannot write the embedded model there: {e}"),
+    }
 }
 
 /// Its size in the binary.

@@ -8,6 +8,7 @@ use super::model::{Batch, Rotation};
 use super::pages::{PAGE, PageId};
 use super::rope::RopeLayout;
 use super::weights::Block;
+use crate::simd::{dot, softmax, vectorized};
 use candle_core::{CpuStorage, Device, Result, Storage, Tensor, bail};
 use std::cell::RefCell;
 use std::sync::{Mutex, PoisonError};
@@ -195,26 +196,31 @@ impl HostArena {
         SCORES.with_borrow_mut(|scores| {
             scores.clear();
             scores.resize(group * job.visible, 0.0);
-            for position in 0..job.visible {
-                let at = slot_of(position);
-                let key = &keys[at..at + dim];
-                for (g, query) in job.queries.chunks_exact(dim).enumerate() {
-                    scores[g * job.visible + position] = dot(query, key) * scale;
-                }
-            }
-            for scores in scores.chunks_exact_mut(job.visible) {
-                softmax(scores);
-            }
-            for position in 0..job.visible {
-                let at = slot_of(position);
-                let value = &values[at..at + dim];
-                for (g, out) in out.chunks_exact_mut(dim).enumerate() {
-                    let weight = scores[g * job.visible + position];
-                    for (o, v) in out.iter_mut().zip(value) {
-                        *o += weight * v;
+            vectorized(
+                #[inline(always)]
+                || {
+                    for position in 0..job.visible {
+                        let at = slot_of(position);
+                        let key = &keys[at..at + dim];
+                        for (g, query) in job.queries.chunks_exact(dim).enumerate() {
+                            scores[g * job.visible + position] = dot(query, key) * scale;
+                        }
                     }
-                }
-            }
+                    for scores in scores.chunks_exact_mut(job.visible) {
+                        let _ = softmax(scores);
+                    }
+                    for position in 0..job.visible {
+                        let at = slot_of(position);
+                        let value = &values[at..at + dim];
+                        for (g, out) in out.chunks_exact_mut(dim).enumerate() {
+                            let weight = scores[g * job.visible + position];
+                            for (o, v) in out.iter_mut().zip(value) {
+                                *o += weight * v;
+                            }
+                        }
+                    }
+                },
+            );
         });
     }
 }
@@ -225,38 +231,6 @@ fn slots(batch: &Batch) -> impl Iterator<Item = usize> + '_ {
         (segment.start..segment.start + segment.rows.len())
             .map(|position| segment.pages[position / PAGE].first_slot() + position % PAGE)
     })
-}
-
-fn softmax(scores: &mut [f32]) {
-    let max = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-    let mut sum = 0.0;
-    for score in scores.iter_mut() {
-        *score = (*score - max).exp();
-        sum += *score;
-    }
-    let scale = 1.0 / sum;
-    for score in scores {
-        *score *= scale;
-    }
-}
-
-/// Sixteen partial sums, so that the compiler can use the widest registers it was allowed.
-#[inline]
-fn dot(a: &[f32], b: &[f32]) -> f32 {
-    const LANES: usize = 16;
-    let length = a.len().min(b.len());
-    let whole = length - length % LANES;
-    let mut sums = [0.0f32; LANES];
-    let mut at = 0;
-    while at < whole {
-        let (x, y) = (&a[at..at + LANES], &b[at..at + LANES]);
-        for lane in 0..LANES {
-            sums[lane] += x[lane] * y[lane];
-        }
-        at += LANES;
-    }
-    let tail: f32 = (whole..length).map(|i| a[i] * b[i]).sum();
-    sums.iter().sum::<f32>() + tail
 }
 
 /// Look at a contiguous f32 tensor in CPU memory without copying it.

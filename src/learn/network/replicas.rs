@@ -29,6 +29,8 @@ pub struct Shard {
     pub packed: Packed,
     /// Which sequence of the batch each wanted row belongs to.
     pub sequence: Vec<usize>,
+    /// Which of its sequence's tokens that count each wanted row predicts, from 0.
+    pub place: Vec<usize>,
 }
 
 #[derive(Debug)]
@@ -68,11 +70,10 @@ impl Replicas {
         batch: &[Learned<'_>],
         objective: impl Fn(&Shard, usize, &mut [f32], &mut T) + Sync,
     ) -> (&mut [f32], Vec<T>) {
-        let shares = share(batch, self.replicas.len());
-        let compute = |replica: &mut Replica, shards: Vec<Shard>| {
+        let compute = |replica: &mut Replica, shards: &[Shard]| {
             let mut count = T::default();
             replica.gradient.fill(0.0);
-            for shard in &shards {
+            for shard in shards {
                 let mut row =
                     |row: usize, logits: &mut [f32]| objective(shard, row, logits, &mut count);
                 let Replica {
@@ -83,18 +84,7 @@ impl Replicas {
             }
             count
         };
-        let counts = thread::scope(|scope| {
-            let started: Vec<_> = self
-                .replicas
-                .iter_mut()
-                .zip(shares)
-                .map(|(replica, shards)| scope.spawn(|| compute(replica, shards)))
-                .collect();
-            let joined = started.into_iter().map(|thread| thread.join());
-            joined
-                .map(|r| r.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-                .collect()
-        });
+        let counts = self.side_by_side(batch, compute);
         let (first, rest) = self
             .replicas
             .split_first_mut()
@@ -103,6 +93,53 @@ impl Replicas {
             add(&mut first.gradient, &replica.gradient);
         }
         (&mut first.gradient, counts)
+    }
+
+    /// Computes a batch without learning from it. `look` is given each wanted row of a shard with its logits,
+    /// and what it keeps count in.
+    ///
+    /// # Panics
+    /// As [`Network::logits`].
+    pub fn look<T: Default + Send>(
+        &mut self,
+        network: &Network,
+        weights: &[f32],
+        batch: &[Learned<'_>],
+        look: impl Fn(&Shard, usize, &mut [f32], &mut T) + Sync,
+    ) -> Vec<T> {
+        let vocab = network.config().vocab;
+        self.side_by_side(batch, |replica: &mut Replica, shards: &[Shard]| {
+            let mut count = T::default();
+            for shard in shards {
+                let logits = network.logits(weights, &shard.packed, &mut replica.workspace);
+                for (row, logits) in logits.chunks_exact_mut(vocab).enumerate() {
+                    look(shard, row, logits, &mut count);
+                }
+            }
+            count
+        })
+    }
+
+    /// Gives each replica its share, each on a thread of its own.
+    fn side_by_side<T: Send>(
+        &mut self,
+        batch: &[Learned<'_>],
+        compute: impl Fn(&mut Replica, &[Shard]) -> T + Sync,
+    ) -> Vec<T> {
+        let shares = share(batch, self.replicas.len());
+        let compute = &compute;
+        thread::scope(|scope| {
+            let started: Vec<_> = self
+                .replicas
+                .iter_mut()
+                .zip(&shares)
+                .map(|(replica, shards)| scope.spawn(move || compute(replica, shards)))
+                .collect();
+            let joined = started.into_iter().map(|thread| thread.join());
+            joined
+                .map(|r| r.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+                .collect()
+        })
     }
 }
 
@@ -139,8 +176,11 @@ fn shards(batch: &[Learned<'_>], members: &[usize]) -> Vec<Shard> {
         let shard = shards
             .last_mut()
             .expect("one was just pushed where there was none");
+        let before = shard.packed.wanted().len();
         shard.packed.push(tokens, mask);
-        shard.sequence.resize(shard.packed.wanted().len(), *member);
+        let after = shard.packed.wanted().len();
+        shard.sequence.resize(after, *member);
+        shard.place.extend(0..after - before);
     }
     shards
 }

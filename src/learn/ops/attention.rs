@@ -4,7 +4,7 @@
 //! backward pass computes the scores anew from it.
 
 use super::matmul::{Add, View, ViewMut, matmul};
-use super::simd::{dot, exponentials, softmax, vectorized};
+use crate::simd::{dot, exponentials, softmax, vectorized};
 use std::ops::Range;
 
 /// Queries whose scores are computed together.

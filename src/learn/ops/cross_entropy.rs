@@ -1,6 +1,6 @@
 //! Next-token loss: logits become their own gradient in place.
 
-use super::simd::{largest, log_sum_exp, scale, vectorized};
+use crate::simd::{largest, log_sum_exp, scale, vectorized};
 
 /// What a number of predictions amounted to.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]

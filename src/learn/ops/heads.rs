@@ -1,7 +1,7 @@
 //! Norm and rotary embedding of each query and key head, fused: a head is read once and written once.
 
 use super::norm::Norm;
-use super::simd::vectorized;
+use crate::simd::vectorized;
 
 /// Cosines and sines of positions, `[positions, head_dim / 2]`.
 #[derive(Debug, Clone)]

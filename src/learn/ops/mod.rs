@@ -9,13 +9,12 @@ mod cross_entropy;
 mod heads;
 mod matmul;
 mod norm;
-mod simd;
 mod swiglu;
 
+pub use crate::simd::{add, dot, log_sum_exp, norm_squared, scale, vectorized};
 pub use attention::{Attention, Scratch};
 pub use cross_entropy::{Tally, cross_entropy};
 pub use heads::{Heads, Rotation};
 pub use matmul::{Add, View, ViewMut, matmul};
 pub use norm::Norm;
-pub use simd::{add, dot, log_sum_exp, norm_squared, scale, vectorized};
 pub use swiglu::{swiglu, swiglu_backward};

@@ -1,6 +1,6 @@
 //! RMS norm of rows: `y = x * r * weight` with `r = 1 / sqrt(mean(x^2) + eps)`.
 
-use super::simd::{dot, vectorized};
+use crate::simd::{dot, vectorized};
 
 /// A norm over rows as long as its weight.
 #[derive(Debug, Clone, Copy)]

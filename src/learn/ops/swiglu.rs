@@ -1,6 +1,6 @@
 //! The gate of the MLP: `silu(gate) * up`, with gate and up side by side in one row.
 
-use super::simd::{exp, vectorized};
+use crate::simd::{exp, vectorized};
 
 /// `rows` `[n, 2 * width]`, gate first, give `out` `[n, width]`.
 pub fn swiglu(rows: &[f32], out: &mut [f32], width: usize) {

@@ -2,25 +2,21 @@
 //!
 //! [`train()`] is deterministic: the same settings give the same weights bit for bit, whether run at once, in
 //! parts, or killed and started again (on one kind of processor; matrix products round differently on
-//! others). In its folder it keeps
-//!
-//! * `model/`: the weights so far, as the engine opens them,
-//! * `state.safetensors`: where to go on,
-//! * `log.jsonl`: one line a step, and what evaluations said,
-//! * `loss.svg`: the curve,
-//! * `lock`: held while a process trains there.
+//! others). Its folder is described in [`super::training`].
 //!
 //! What an example is about, it does not know; how good the model is at its task, an [`Observer`] tells.
 
 mod batches;
-mod journal;
+mod line;
 mod train;
 
 pub use batches::Examples;
-pub use journal::Line;
+pub use line::Line;
 pub use train::{evaluate, train};
 
-use super::checkpoint::{self, Precision};
+pub use super::training::{End, Error, Progress};
+
+use super::checkpoint::Precision;
 use super::network::Network;
 use super::optimizer::{Rates, Schedule};
 use crate::engine::local::config::Config;
@@ -83,15 +79,6 @@ pub enum Start {
     Model(PathBuf),
 }
 
-/// Whether a bar is drawn on stderr.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Progress {
-    /// With speed, loss and time left.
-    Bar,
-    /// Nothing is drawn.
-    Silent,
-}
-
 /// One training.
 #[derive(Debug, Clone)]
 pub struct Spec {
@@ -146,16 +133,6 @@ pub trait Observer {
 /// Nobody.
 impl Observer for () {}
 
-/// How a training ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum End {
-    /// All steps are taken.
-    Finished,
-    /// The observer wanted it; another call goes on.
-    Stopped,
-}
-
 /// What came of it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Report {
@@ -175,53 +152,6 @@ pub struct Report {
     pub model: PathBuf,
     /// The log.
     pub log: PathBuf,
-}
-
-/// Why training could not go on.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// The settings make no sense.
-    #[error("{0}")]
-    Settings(String),
-    /// Something in the folder cannot be read or written.
-    #[error(transparent)]
-    Checkpoint(#[from] checkpoint::Error),
-    /// The folder holds a training of other settings.
-    #[error(
-        "{folder} holds a training with other settings ({differences}); choose another folder, or delete \
-         state.safetensors there to begin anew"
-    )]
-    Other {
-        /// Where.
-        folder: PathBuf,
-        /// Which, with both values.
-        differences: String,
-    },
-    /// Another process trains there.
-    #[error("another training is at work in {0}")]
-    Busy(PathBuf),
-    /// An example does not fit the network.
-    #[error("example {index}: {message}")]
-    Example {
-        /// Which.
-        index: u64,
-        /// Why.
-        message: String,
-    },
-    /// Numbers ran away.
-    #[error("the gradient of step {step} is no number: lower the rates; the last state is kept")]
-    Diverged {
-        /// When.
-        step: u64,
-    },
-    /// The observer's evaluation failed.
-    #[error("evaluation at step {step}: {message}")]
-    Evaluation {
-        /// When.
-        step: u64,
-        /// Why.
-        message: String,
-    },
 }
 
 #[cfg(test)]

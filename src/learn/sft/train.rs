@@ -1,16 +1,15 @@
 //! The loop: batch, gradient, step, and at intervals everything to disk.
 
 use super::batches::{Batch, produce};
-use super::journal::{Journal, Line};
-use super::{End, Error, Examples, Moment, Observer, Progress, Report, Settings, Spec, Start};
-use crate::learn::checkpoint::{self, State, config_json, read_weights, save, write_atomically};
+use super::line::{Line, chart, recent};
+use super::{End, Error, Examples, Moment, Observer, Report, Settings, Spec, Start};
+use crate::learn::checkpoint::{State, config_json, read_weights, save, write_atomically};
 use crate::learn::network::{Network, Replicas, initial};
 use crate::learn::ops::{Tally, cross_entropy};
 use crate::learn::optimizer::{Optimizer, clip};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use crate::learn::training::{Journal, Places, bar, resume};
+use indicatif::ProgressBar;
 use serde_json::{Value, json};
-use std::fs::{self, File};
-use std::path::{Path, PathBuf};
 use std::sync::mpsc::sync_channel;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -21,39 +20,6 @@ const AHEAD: usize = 4;
 /// Steps over which the report's means are taken.
 const RECENT: usize = 100;
 
-/// Where things are.
-struct Places {
-    folder: PathBuf,
-    model: PathBuf,
-    state: PathBuf,
-    log: PathBuf,
-    curve: PathBuf,
-}
-
-impl Places {
-    fn new(folder: &Path) -> Self {
-        Self {
-            folder: folder.to_owned(),
-            model: folder.join("model"),
-            state: folder.join("state.safetensors"),
-            log: folder.join("log.jsonl"),
-            curve: folder.join("loss.svg"),
-        }
-    }
-
-    /// Make the folder and take it for this process, until the file is dropped.
-    fn lock(&self) -> Result<File, Error> {
-        let path = self.folder.join("lock");
-        fs::create_dir_all(&self.folder).map_err(|e| checkpoint::Error::io(&self.folder, e))?;
-        let file = File::create(&path).map_err(|e| checkpoint::Error::io(&path, e))?;
-        match file.try_lock() {
-            Ok(()) => Ok(file),
-            Err(fs::TryLockError::WouldBlock) => Err(Error::Busy(self.folder.clone())),
-            Err(fs::TryLockError::Error(e)) => Err(checkpoint::Error::io(&path, e).into()),
-        }
-    }
-}
-
 /// A training at work.
 struct Training<'a> {
     spec: &'a Spec,
@@ -61,7 +27,7 @@ struct Training<'a> {
     network: &'a Network,
     replicas: Replicas,
     state: State,
-    journal: Journal,
+    journal: Journal<Line>,
     bar: ProgressBar,
     /// Time spent on steps, and tokens learned from in it.
     spent: Duration,
@@ -86,7 +52,11 @@ pub fn train(
         spec,
         replicas: Replicas::new(spec.settings.replicas, network.layout().size()),
         journal: Journal::open(&places.log, state.optimizer.steps)?,
-        bar: bar(spec, state.optimizer.steps),
+        bar: bar(
+            spec.progress,
+            spec.settings.schedule.steps,
+            state.optimizer.steps,
+        ),
         network: &network,
         places,
         state,
@@ -138,15 +108,7 @@ fn settings(spec: &Spec) -> Value {
 /// The state on disk, or a new one.
 fn begin(spec: &Spec, places: &Places, network: &Network) -> Result<State, Error> {
     let settings = settings(spec);
-    if let Some(state) = State::read(&places.state, network.layout().size())? {
-        let mut differences = Vec::new();
-        differ("", &state.settings, &settings, &mut differences);
-        if !differences.is_empty() {
-            return Err(Error::Other {
-                folder: places.folder.clone(),
-                differences: differences.join(", "),
-            });
-        }
+    if let Some(state) = resume(places, &settings, network.layout().size())? {
         return Ok(state);
     }
     let Settings { seed, start, .. } = &spec.settings;
@@ -160,42 +122,6 @@ fn begin(spec: &Spec, places: &Places, network: &Network) -> Result<State, Error
         tokens: 0,
         settings,
     })
-}
-
-/// Names of the leaves at which two values differ, with both.
-fn differ(path: &str, was: &Value, is: &Value, found: &mut Vec<String>) {
-    match (was, is) {
-        (Value::Object(was), Value::Object(is)) => {
-            let mut names: Vec<&String> = was.keys().chain(is.keys()).collect();
-            names.sort();
-            names.dedup();
-            for name in names {
-                let of = |map: &serde_json::Map<String, Value>| {
-                    map.get(name).cloned().unwrap_or(Value::Null)
-                };
-                let path = if path.is_empty() {
-                    name.clone()
-                } else {
-                    format!("{path}.{name}")
-                };
-                differ(&path, &of(was), &of(is), found);
-            }
-        }
-        _ if was == is => {}
-        _ => found.push(format!("{path} was {was}, is {is}")),
-    }
-}
-
-fn bar(spec: &Spec, steps: u64) -> ProgressBar {
-    let bar = ProgressBar::new(spec.settings.schedule.steps).with_position(steps);
-    bar.set_draw_target(match spec.progress {
-        Progress::Bar => ProgressDrawTarget::stderr(),
-        Progress::Silent => ProgressDrawTarget::hidden(),
-    });
-    let style = ProgressStyle::with_template("{bar:24} {pos}/{len} steps · {msg} · {eta} left");
-    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-    bar.reset_eta();
-    bar
 }
 
 impl Training<'_> {
@@ -297,12 +223,13 @@ impl Training<'_> {
         if let Some(value) = evaluated.map_err(|message| Error::Evaluation { step, message })? {
             self.journal.evaluation(step, value)?;
         }
-        write_atomically(&self.places.curve, self.journal.chart().as_bytes())?;
+        let curve = self.places.folder.join("loss.svg");
+        write_atomically(&curve, chart(self.journal.lines()).as_bytes())?;
         Ok(self.state.write(&self.places.state)?)
     }
 
     fn report(&self, end: End) -> Report {
-        let (loss, accuracy) = self.journal.recent(RECENT);
+        let (loss, accuracy) = recent(self.journal.lines(), RECENT);
         Report {
             end,
             steps: self.state.optimizer.steps,

@@ -1,14 +1,14 @@
-//! `orgtop train`
+//! `orgtop train sft`
 
-use super::args::{SftArgs, TrainVerb};
-use super::{Exit, Usage, output};
+use super::args::SftArgs;
+use super::stop_on_signals;
+use crate::cli::{Exit, Usage, output};
 use crate::learn::checkpoint::Precision;
 use crate::learn::dataset::{Dataset, Spec as Traces, Threads};
 use crate::learn::sft::{self, End, Moment, Observer, Progress, Settings, Spec, evaluate};
 use crate::learn::small;
 use crate::task::countdown::preset::Split;
 use serde_json::{Value, json};
-use signal_hook::consts::{SIGINT, SIGTERM};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -17,16 +17,6 @@ const HELD_OUT: std::ops::Range<u64> = 0..200;
 
 /// Seed of the held-out examples, whatever the training's seed.
 const HELD_OUT_SEED: u64 = 2;
-
-/// Trains.
-///
-/// # Errors
-/// Whatever the training stumbles over; what was saved until then is kept.
-pub fn run(verb: TrainVerb) -> anyhow::Result<Exit> {
-    match verb {
-        TrainVerb::Sft(args) => train_sft(&args),
-    }
-}
 
 struct Watcher {
     held_out: Dataset,
@@ -49,15 +39,16 @@ impl Observer for Watcher {
     }
 }
 
-fn train_sft(args: &SftArgs) -> anyhow::Result<Exit> {
+/// Trains.
+///
+/// # Errors
+/// Whatever the training stumbles over; what was saved until then is kept.
+pub fn run(args: &SftArgs) -> anyhow::Result<Exit> {
     let (threads, traces): (Threads, fn(Split) -> Traces) = match args.traces.as_str() {
         "alone" => (Threads::Alone, Traces::alone),
         _ => (Threads::Organization, Traces::organization),
     };
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
-        signal_hook::flag::register(signal, Arc::clone(&stop))?;
-    }
+    let stop = stop_on_signals()?;
     let mut settings = Settings::new(args.traces.clone(), args.seed, args.steps);
     settings.replicas = usize::from(args.replicas);
     let spec = Spec {

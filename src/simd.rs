@@ -89,7 +89,7 @@ pub fn scale(values: &mut [f32], factor: f32) {
 
 /// Largest of the numbers; negative infinity where there is none.
 #[inline(always)]
-pub(super) fn largest(values: &[f32]) -> f32 {
+pub fn largest(values: &[f32]) -> f32 {
     let larger = |a: f32, b: f32| if b > a { b } else { a };
     let mut lanes = [f32::NEG_INFINITY; LANES];
     let chunks = values.chunks_exact(LANES);
@@ -108,7 +108,7 @@ pub(super) fn largest(values: &[f32]) -> f32 {
 
 /// Replace each number by `exp(x - shift)` and return their sum.
 #[inline(always)]
-pub(super) fn exponentials(values: &mut [f32], shift: f32) -> f32 {
+pub fn exponentials(values: &mut [f32], shift: f32) -> f32 {
     let mut lanes = [0.0f32; LANES];
     let mut chunks = values.chunks_exact_mut(LANES);
     for chunk in chunks.by_ref() {
@@ -136,7 +136,7 @@ pub fn log_sum_exp(values: &mut [f32]) -> f32 {
 
 /// Softmax in place; returns the logarithm of the sum of exponentials.
 #[inline(always)]
-pub(super) fn softmax(values: &mut [f32]) -> f32 {
+pub fn softmax(values: &mut [f32]) -> f32 {
     let shift = largest(values);
     let total = exponentials(values, shift);
     let inverse = 1.0 / total;
@@ -148,7 +148,7 @@ pub(super) fn softmax(values: &mut [f32]) -> f32 {
 
 /// `exp(x)` to within two units in the last place, without branches; 0 below -87, and no larger than at 88.
 #[inline(always)]
-pub(super) fn exp(x: f32) -> f32 {
+pub fn exp(x: f32) -> f32 {
     // 1.5 * 2^23: adding it leaves the rounded integer in the low bits
     const ROUND: f32 = 12_582_912.0;
     // ln 2 in two parts, the first exact in few bits

@@ -1,0 +1,90 @@
+//! Flags of `orgtop train`.
+
+use clap::{Args, Subcommand};
+use std::path::PathBuf;
+
+/// Verbs of `train`.
+#[derive(Debug, Subcommand)]
+pub enum TrainVerb {
+    /// Stage 1: learn the format and the search from the teacher's traces
+    Sft(SftArgs),
+    /// Stage 2: learn to organize by trying, with one reward for a whole organization
+    Rl(RlArgs),
+}
+
+/// Arguments of `train sft`.
+#[derive(Debug, Args)]
+pub struct SftArgs {
+    /// Where training lives: model/, state, log.jsonl, loss.svg; an existing one is gone on with
+    pub folder: PathBuf,
+    /// Whose traces: the organization's, or a lone thread's for the baselines
+    #[arg(long, default_value = "organization", value_parser = ["organization", "alone"])]
+    pub traces: String,
+    /// Optimizer steps of about 3,000 tokens
+    #[arg(long, default_value_t = 6500, value_parser = clap::value_parser!(u64).range(1..))]
+    pub steps: u64,
+    /// Seed of weights and data
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Threads that each compute a share of every batch; part of what makes a run repeatable
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub replicas: u16,
+    /// Steps between checkpoints and evaluations
+    #[arg(long, default_value_t = 250, value_parser = clap::value_parser!(u64).range(1..))]
+    pub interval: u64,
+    /// Print one JSON object at the end
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `train rl`.
+#[derive(Debug, Args)]
+pub struct RlArgs {
+    /// Where training lives: model/, best/, state, log.jsonl, curves; an existing one is gone on with
+    pub folder: PathBuf,
+    /// Model folder to start from [default: the model inside orgtop]
+    #[arg(long, value_name = "PATH")]
+    pub model: Option<PathBuf>,
+    /// Begin with random weights of that model's shape: learning without stage 1
+    #[arg(long)]
+    pub from_scratch: bool,
+    /// Steps of one rollout each
+    #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
+    pub steps: u64,
+    /// Seed of queries and draws
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Queries in a step
+    #[arg(long, default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..=65_536))]
+    pub queries: u32,
+    /// Organizations that try each query; what is better than the others of its group is learned
+    #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(2..=65_536))]
+    pub group: u32,
+    /// Optimizer steps for each rollout
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=256))]
+    pub passes: u32,
+    /// Organizer plus workers at once
+    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub capacity: u32,
+    /// Weight of the concurrency reward; 0 leaves it out
+    #[arg(long, default_value_t = 0.5)]
+    pub lambda: f64,
+    /// Cap of the concurrency reward, as a share of the capacity
+    #[arg(long, default_value_t = 0.6)]
+    pub tau: f64,
+    /// Weight of the divergence from the first model; 0: none
+    #[arg(long, default_value_t = 0.0)]
+    pub kl: f32,
+    /// Step size of the matrices; that of token vectors and norms is a tenth
+    #[arg(long, default_value_t = 1e-3)]
+    pub rate: f32,
+    /// Threads that each compute a share of every batch; part of what makes a run repeatable
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub replicas: u16,
+    /// Steps between checkpoints and evaluations on held-out instances
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..))]
+    pub interval: u64,
+    /// Print one JSON object at the end
+    #[arg(long)]
+    pub json: bool,
+}

@@ -1,0 +1,32 @@
+//! `orgtop train`
+
+mod args;
+mod rl;
+mod sft;
+
+pub use args::TrainVerb;
+
+use super::Exit;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// Trains.
+///
+/// # Errors
+/// Whatever the training stumbles over; what was saved until then is kept.
+pub fn run(verb: TrainVerb) -> anyhow::Result<Exit> {
+    match verb {
+        TrainVerb::Sft(args) => sft::run(&args),
+        TrainVerb::Rl(args) => rl::run(&args),
+    }
+}
+
+/// A flag that an interrupt sets, so that a training can save and end.
+fn stop_on_signals() -> std::io::Result<Arc<AtomicBool>> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        signal_hook::flag::register(signal, Arc::clone(&stop))?;
+    }
+    Ok(stop)
+}
