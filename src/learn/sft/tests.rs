@@ -1,4 +1,5 @@
 use super::*;
+use crate::learn::checkpoint;
 use crate::learn::dataset::{Example, Role};
 use serde_json::json;
 use std::fs;
