@@ -3,7 +3,6 @@
 use super::unit::Score;
 use crate::learn::curves::{Chart, Series};
 use crate::learn::training::Stepped;
-use crate::task::Format;
 use serde::{Deserialize, Serialize};
 
 /// One step. Means are over the units of its rollout.
@@ -84,11 +83,11 @@ impl Means {
             sum.r_fe += score.reward.r_fe * each;
             sum.r_eta += score.reward.r_eta * each;
             sum.solved += share(score.solved);
-            sum.format_valid += share(score.format == Format::Valid);
-            sum.latency += score.latency as f64 * each;
-            sum.eta += score.eta * each;
-            sum.forks += score.forks as f64 * each;
-            sum.decoded += score.decoded as f64 * each;
+            sum.format_valid += share(score.outcome.valid);
+            sum.latency += score.outcome.latency as f64 * each;
+            sum.eta += score.outcome.eta * each;
+            sum.forks += score.outcome.forks as f64 * each;
+            sum.decoded += score.outcome.decoded as f64 * each;
         }
         sum
     }

@@ -1,8 +1,8 @@
 //! Rollouts: ordinary runs of the present model on queries of the task, many in one batch.
 
 use super::unit::{RewardShape, Score, Unit, score};
-use crate::engine::Sampling;
 use crate::engine::local::{self, Options};
+use crate::engine::{EngineError, Sampling};
 use crate::learn::training::Error;
 use crate::live::{Arrival, Keep, RunConfig, travel_together};
 use crate::record::PoolPolicy;
@@ -71,7 +71,7 @@ impl Rollout<'_> {
         rides: &[Ride],
         done: impl FnMut(usize) -> ControlFlow<()>,
     ) -> Result<Vec<Unit>, Error> {
-        let unit = |arrival: Arrival, task: &Task| Unit::new(&arrival, task, self.shape);
+        let unit = |arrival: &Arrival, task: &Task| Unit::new(arrival, task, self.shape);
         self.run(rides, Keep::Events, unit, Unit::decoded, done)
     }
 
@@ -84,15 +84,21 @@ impl Rollout<'_> {
         rides: &[Ride],
         done: impl FnMut(usize) -> ControlFlow<()>,
     ) -> Result<Vec<Score>, Error> {
-        let judged = |arrival: Arrival, task: &Task| score(&arrival, task, self.shape);
-        self.run(rides, Keep::State, judged, |s| s.decoded as usize, done)
+        let judged = |arrival: &Arrival, task: &Task| score(arrival, task, self.shape);
+        self.run(
+            rides,
+            Keep::State,
+            judged,
+            |s| s.outcome.decoded as usize,
+            done,
+        )
     }
 
     fn run<T: Send>(
         &self,
         rides: &[Ride],
         keep: Keep,
-        make: impl Fn(Arrival, &Task) -> T + Sync,
+        make: impl Fn(&Arrival, &Task) -> Result<T, String> + Sync,
         decoded: impl Fn(&T) -> usize,
         mut done: impl FnMut(usize) -> ControlFlow<()>,
     ) -> Result<Vec<T>, Error> {
@@ -109,15 +115,23 @@ impl Rollout<'_> {
                         let own: Vec<(usize, &Ride)> = own.collect();
                         let configs = own.iter().map(|(_, ride)| ride.config());
                         let engine = local::open(self.folder, &options())?;
+                        let mut broken = None;
                         travel_together(engine, WIDTH, keep, configs, |arrival| {
                             let (place, ride) = own[arrival.number];
-                            let gone = to.send((place, make(arrival, &ride.task))).is_err();
-                            if gone || stop.load(Ordering::Relaxed) {
-                                ControlFlow::Break(())
-                            } else {
+                            let heard = match make(&arrival, &ride.task) {
+                                Ok(one) => to.send((place, one)).is_ok(),
+                                Err(why) => {
+                                    broken = Some(EngineError::Device(why));
+                                    false
+                                }
+                            };
+                            if heard && !stop.load(Ordering::Relaxed) {
                                 ControlFlow::Continue(())
+                            } else {
+                                ControlFlow::Break(())
                             }
-                        })
+                        })?;
+                        broken.map_or(Ok(()), Err)
                     })
                 })
                 .collect();

@@ -2,7 +2,8 @@
 
 use crate::live::Arrival;
 
-use crate::org::{Author, Body, ErrorKind, Event, RunEnd, ThreadId, concurrency_reward};
+use crate::eval::Outcome;
+use crate::org::{Author, Body, Event, ThreadId, concurrency_reward};
 use crate::task::{Format, Reward, Task};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -19,24 +20,14 @@ pub struct Trace {
 }
 
 /// What a unit amounts to.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Score {
     /// What it is worth.
     pub reward: Reward,
-    /// Distinct correct solutions.
-    pub correct: usize,
-    /// Whether there are as many as wanted.
+    /// Whether it has as many solutions as wanted.
     pub solved: bool,
-    /// Whether it kept the format.
-    pub format: Format,
-    /// Critical-path latency `T` in steps.
-    pub latency: u64,
-    /// Mean number of active workers.
-    pub eta: f64,
-    /// Workers.
-    pub forks: usize,
-    /// Tokens decoded by all threads.
-    pub decoded: u64,
+    /// How it went.
+    pub outcome: Outcome,
 }
 
 /// How rewards are put together (paper: `R_FE`, or `R_A + λ R_η` with `R_η = min(η / c, τ) / τ`).
@@ -59,12 +50,14 @@ pub struct Unit {
 
 impl Unit {
     /// From a run on `task` whose events were kept.
-    #[must_use]
-    pub fn new(arrival: &Arrival, task: &Task, shape: RewardShape) -> Self {
-        Self {
+    ///
+    /// # Errors
+    /// What the engine said, where it broke down: that teaches nothing.
+    pub fn new(arrival: &Arrival, task: &Task, shape: RewardShape) -> Result<Self, String> {
+        Ok(Self {
             traces: traces(&arrival.events),
-            score: score(arrival, task, shape),
-        }
+            score: score(arrival, task, shape)?,
+        })
     }
 
     /// Tokens that its threads decoded.
@@ -75,26 +68,24 @@ impl Unit {
 }
 
 /// Judges a run.
-#[must_use]
-pub fn score(arrival: &Arrival, task: &Task, shape: RewardShape) -> Score {
+///
+/// # Errors
+/// What the engine said, where it broke down.
+pub fn score(arrival: &Arrival, task: &Task, shape: RewardShape) -> Result<Score, String> {
     let org = &arrival.finished.organization;
-    let metrics = org.metrics();
-    let checked = task.check(org.answer.as_deref().unwrap_or_default());
-    let kept =
-        org.end == Some(RunEnd::Answered) && org.errors.iter().all(|e| e.kind == ErrorKind::Engine);
-    let format = if kept { Format::Valid } else { Format::Broken };
-    let r_eta = concurrency_reward(metrics.eta, org.capacity, shape.tau);
-    let valid = format == Format::Valid;
-    Score {
+    let outcome = Outcome::of(org)?;
+    let checked = task.check(outcome.counted_answer());
+    let format = if outcome.valid {
+        Format::Valid
+    } else {
+        Format::Broken
+    };
+    let r_eta = concurrency_reward(outcome.eta, org.capacity, shape.tau);
+    Ok(Score {
         reward: Reward::new(&checked, format, r_eta, shape.lambda),
-        correct: if valid { checked.n_correct } else { 0 },
-        solved: valid && checked.solved(),
-        format,
-        latency: metrics.latency,
-        eta: metrics.eta,
-        forks: org.threads().len().saturating_sub(1),
-        decoded: metrics.decoded,
-    }
+        solved: checked.solved(),
+        outcome,
+    })
 }
 
 /// The contexts of all threads, from what happened. Text that returned from a worker, and any other splice, is
