@@ -33,6 +33,8 @@ pub use journal::{Journal, JournalError, Role};
 pub use judge::{Judged, judge};
 pub use merge::merge;
 pub use outcome::{Outcome, Outcomes};
-pub use report::{Figures, Intervals, Latency, PolicyReport, Report, SeedFigures, report};
+pub use report::{
+    Comparison, Figures, Intervals, Latency, PolicyReport, Report, SeedFigures, report,
+};
 pub use run::{Contender, Kind, Run, Settings, Spec};
 pub use statistics::{Interval, Sample};

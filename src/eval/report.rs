@@ -12,6 +12,28 @@ use serde::Serialize;
 pub struct Report {
     /// In the order asked for.
     pub policies: Vec<PolicyReport>,
+    /// The first policy beside each of the others, instance by instance.
+    pub comparisons: Vec<Comparison>,
+}
+
+/// One policy beside another, on the same instances. Intervals are 95 % and of the differences themselves, which
+/// vary less than either figure.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Comparison {
+    /// Who.
+    pub of: &'static str,
+    /// Beside whom.
+    pub with: &'static str,
+    /// How much more often it finds all that is wanted.
+    pub all: f64,
+    /// Its interval.
+    pub all_interval: Option<Interval>,
+    /// By what share of the other's mean its mean `T` differs; below 0 it is shorter.
+    #[serde(rename = "T")]
+    pub latency: f64,
+    /// Its interval.
+    #[serde(rename = "T_interval")]
+    pub latency_interval: Option<Interval>,
 }
 
 /// What came of one policy.
@@ -187,6 +209,32 @@ impl Results {
         }
     }
 
+    /// A number of each pair of the same instance and seed.
+    fn paired(&self, other: &Self, part: &dyn Fn(&Judged, &Judged) -> f64) -> Sample {
+        let groups = self.judged.iter().zip(&other.judged);
+        let pairs = groups.map(|(a, b)| a.iter().zip(b).map(|(a, b)| part(a, b)).collect());
+        Sample::new(pairs.collect())
+    }
+
+    fn beside(&self, other: &Self) -> Comparison {
+        let all = self.paired(other, &|a, b| truth(a.solved()) - truth(b.solved()));
+        let mean = |of: &Self| of.sample(&|j| j.latency as f64).mean();
+        let base = mean(other).max(f64::MIN_POSITIVE);
+        let ratio = mean(self) / base;
+        // to first order, the ratio of two means varies like the mean of this
+        let rest = self.paired(other, &|a, b| a.latency as f64 - ratio * b.latency as f64);
+        Comparison {
+            of: self.contender.name(),
+            with: other.contender.name(),
+            all: all.mean(),
+            all_interval: all.mean_interval(),
+            latency: ratio - 1.0,
+            latency_interval: rest
+                .mean_interval()
+                .map(|i| Interval(ratio - 1.0 + i.0 / base, ratio - 1.0 + i.1 / base)),
+        }
+    }
+
     fn report(&self) -> PolicyReport {
         let several = if self.seeds.len() > 1 {
             self.seeds.len()
@@ -218,9 +266,12 @@ fn accuracy(judged: &Judged) -> f64 {
 /// Counts up what the contenders of `spec` did.
 #[must_use]
 pub fn report(spec: &Spec, outcomes: &Outcomes) -> Report {
-    let of = |contender: &Contender| Results::new(spec, *contender, outcomes).report();
+    let of = |contender: &Contender| Results::new(spec, *contender, outcomes);
+    let all: Vec<Results> = spec.contenders.iter().map(of).collect();
+    let others = all.iter().skip(1);
     Report {
-        policies: spec.contenders.iter().map(of).collect(),
+        policies: all.iter().map(Results::report).collect(),
+        comparisons: others.map(|other| all[0].beside(other)).collect(),
     }
 }
 
@@ -283,5 +334,38 @@ mod tests {
         assert_eq!(per_seed, [(5, 0.5), (6, 0.5)]);
         let Interval(low, high) = policy.intervals.all.unwrap();
         assert!(low < 0.2 && high > 0.8);
+    }
+    #[test]
+    fn policies_are_compared_pair_by_pair() {
+        let task = Task::parse("countdown 12 9 6 4 = 18 find 2", 0).unwrap();
+        let both = task.solutions(2).join("\n");
+        let contenders = [Policy::Asyncthink, Policy::Sequential];
+        let spec = Spec {
+            tasks: vec![task; 4],
+            seeds: vec![1],
+            contenders: contenders.map(|p| Contender::new(p, 4)).to_vec(),
+            settings: Settings::default(),
+            width: 1,
+        };
+        // always half as long as the other, however long that is; once the only one to find anything
+        let of = |run: &Run| {
+            let long = 100 * (run.instance as u64 + 1);
+            match run.kind {
+                Kind::Organized { .. } => outcome(&both, true, long / 2),
+                Kind::Lone { .. } => outcome(&both, run.instance > 0, long),
+            }
+        };
+        let outcomes: Outcomes = spec.runs().iter().map(|r| (*r, of(r))).collect();
+        let report = report(&spec, &outcomes);
+        let comparison = &report.comparisons[0];
+        assert_eq!(
+            (comparison.of, comparison.with),
+            ("asyncthink", "sequential")
+        );
+        assert_eq!((comparison.all, comparison.latency), (0.25, -0.5));
+        let Interval(low, high) = comparison.latency_interval.unwrap();
+        assert!((low + 0.5).abs() < 1e-9 && (high + 0.5).abs() < 1e-9);
+        let Interval(low, high) = comparison.all_interval.unwrap();
+        assert!(low < 0.25 && high > 0.25);
     }
 }

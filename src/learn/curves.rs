@@ -116,7 +116,8 @@ impl Chart<'_> {
         let mut drawn = String::new();
         for (i, (line, series)) in lines.iter().zip(&self.series).enumerate() {
             polyline(&mut drawn, &plane, line, COLOURS[i % COLOURS.len()], 1.5);
-            legend(&mut drawn, i, series.name, COLOURS[i % COLOURS.len()]);
+            let at = MARGIN.2 + 16.0 * (i + 1) as f64;
+            legend(&mut drawn, at, series.name, COLOURS[i % COLOURS.len()]);
         }
         plane.svg(&drawn, self.title, self.x, self.y)
     }
@@ -195,14 +196,12 @@ fn polyline(out: &mut String, plane: &Plane, line: &[(f64, f64)], colour: &str, 
     );
 }
 
-/// The `n`-th name, in the upper right corner.
-fn legend(out: &mut String, n: usize, name: &str, colour: &str) {
-    let (_, right, top, _) = MARGIN;
+/// A name at the right side, on this height.
+fn legend(out: &mut String, y: f64, name: &str, colour: &str) {
     let _infallible = writeln!(
         out,
-        "<text x=\"{}\" y=\"{}\" text-anchor=\"end\" fill=\"{colour}\">{}</text>",
-        WIDTH - right - 8.0,
-        top + 16.0 * (n + 1) as f64,
+        "<text x=\"{}\" y=\"{y}\" text-anchor=\"end\" fill=\"{colour}\">{}</text>",
+        WIDTH - MARGIN.1 - 8.0,
         escaped(name),
     );
 }

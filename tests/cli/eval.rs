@@ -19,6 +19,7 @@ struct Object {
     model: Option<Model>,
     baseline: Option<Model>,
     policies: Vec<Policy>,
+    comparisons: Vec<Comparison>,
     frontier: Option<Frontier>,
     seconds: f64,
     tokens: u64,
@@ -74,6 +75,20 @@ struct Policy {
 struct Latency {
     mean: f64,
     p90: f64,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "read by serde to check names and types")]
+struct Comparison {
+    of: String,
+    with: String,
+    all: f64,
+    all_interval: Option<(f64, f64)>,
+    #[serde(rename = "T")]
+    latency: f64,
+    #[serde(rename = "T_interval")]
+    latency_interval: Option<(f64, f64)>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -154,6 +169,7 @@ fn it_prints_one_object_with_every_policy() {
         let (low, high) = (&policy.intervals["all"][0], &policy.intervals["all"][1]);
         assert!(low.as_f64().unwrap() < share && share < high.as_f64().unwrap());
     }
+    assert_eq!(object.comparisons.len(), 2);
     // an organization and three traces, one of them shared, on three instances with two seeds
     assert_eq!(object.tokens, 8 * 4 * 3 * 2);
 }
@@ -359,7 +375,7 @@ fn what_makes_no_sense_is_refused_with_what_to_do() {
         (&["eval", "countdown"], "give --baseline PATH"),
         (
             &["eval", "sudoku", "--policies", "asyncthink"],
-            "only knows countdown",
+            "only knows small countdowns",
         ),
         (
             &["eval", "countdown", "--baseline", "b", "--temperature", "0"],

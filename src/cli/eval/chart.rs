@@ -8,7 +8,7 @@ pub fn draw(frontier: &Frontier, task: &str) -> String {
     let label = |line: &Line, point: &Point| match line.name {
         "asyncthink" => format!("c={}", point.size),
         "parallel" => format!("k={}", point.size),
-        _ => String::new(),
+        other => other.to_owned(),
     };
     let mark = |point: &Point, label: String| Mark {
         at: (point.latency, point.all),
@@ -40,7 +40,7 @@ pub fn draw(frontier: &Frontier, task: &str) -> String {
         });
     LabelledChart {
         title: &format!("{task}: all solutions found, against latency"),
-        x: "T, tokens on the critical path (mean); thin: with a limit on T",
+        x: "T: mean tokens on the critical path (thin: cut off at a limit)",
         y: "share with all solutions",
         series: budgets.chain(sizes).collect(),
     }

@@ -155,12 +155,14 @@ fn sources(
     let mut sources = Vec::new();
     if organized {
         let knows = args.task.len() == 1 && args.task[0].trim() == "countdown";
-        let serves = if knows {
-            Embedded::Serves
-        } else {
-            Embedded::DoesNotServe
-        };
-        let source = Source::choose(model.clone(), args.script.clone(), serves)?;
+        if !knows && model.is_none() && args.script.is_none() {
+            return Err(Usage(
+                "the model inside orgtop only knows small countdowns (`eval countdown`): give --model PATH (a \
+                 folder of safetensors or a .gguf file)"
+                    .into(),
+            ));
+        }
+        let source = Source::choose(model.clone(), args.script.clone(), Embedded::Serves)?;
         sources.push((source, vec![Role::Model]));
     }
     if alone {

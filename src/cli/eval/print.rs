@@ -3,7 +3,7 @@
 use super::args::EvalArgs;
 use super::plan::Plan;
 use crate::engine::ModelCard;
-use crate::eval::{Frontier, PolicyReport, Report, Role, Settings};
+use crate::eval::{Comparison, Frontier, Interval, PolicyReport, Report, Role, Settings};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -162,13 +162,34 @@ pub fn table(printed: &Printed) -> String {
     for policy in policies {
         row(&mut out, policy, most);
     }
+    out.push('\n');
+    for comparison in &printed.report.comparisons {
+        beside(&mut out, comparison);
+    }
     let speed = &printed.speed;
     let _ = write!(
         out,
-        "\n{} tokens in {:.1} s: {:.0} tok/s",
+        "{} tokens in {:.1} s: {:.0} tok/s",
         speed.tokens, speed.seconds, speed.tokens_per_s
     );
     out
+}
+
+fn beside(out: &mut String, comparison: &Comparison) {
+    let within = |interval: Option<Interval>| {
+        let range = interval.map(|i| format!(" ({:+.1} to {:+.1})", 100.0 * i.0, 100.0 * i.1));
+        range.unwrap_or_default()
+    };
+    let _ = writeln!(
+        out,
+        "{} beside {}: all {:+.1} points{}, T {:+.1} %{}",
+        comparison.of,
+        comparison.with,
+        100.0 * comparison.all,
+        within(comparison.all_interval),
+        100.0 * comparison.latency,
+        within(comparison.latency_interval),
+    );
 }
 
 fn row(out: &mut String, policy: &PolicyReport, most: usize) {
