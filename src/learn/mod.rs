@@ -16,6 +16,8 @@ pub mod checkpoint;
 pub mod curves;
 pub mod dataset;
 pub mod dataset_file;
+pub mod dataset_text;
+pub mod harvest;
 pub mod network;
 pub mod ops;
 pub mod optimizer;

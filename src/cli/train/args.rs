@@ -10,6 +10,8 @@ pub enum TrainVerb {
     Sft(SftArgs),
     /// Stage 2: learn to organize by trying, with one reward for a whole organization
     Rl(RlArgs),
+    /// Write threads to learn from to a file, or check such a file
+    Data(DataArgs),
 }
 
 /// Arguments of `train sft`.
@@ -20,6 +22,15 @@ pub struct SftArgs {
     /// Whose traces: the organization's, or a lone thread's for the baselines
     #[arg(long, default_value = "organization", value_parser = ["organization", "alone"])]
     pub traces: String,
+    /// Learn from this file of threads (see `train data`) instead of the built-in teacher
+    #[arg(long, value_name = "FILE")]
+    pub data: Option<PathBuf>,
+    /// Model folder to start from instead of random weights; needs --data unless it has the small model's words
+    #[arg(long, value_name = "PATH")]
+    pub model: Option<PathBuf>,
+    /// Learn corrections of this rank to the matrices of attention and MLP (LoRA) instead of all weights
+    #[arg(long, value_name = "RANK", requires = "model", value_parser = clap::value_parser!(u16).range(1..=4096))]
+    pub lora: Option<u16>,
     /// Optimizer steps of about 3,000 tokens
     #[arg(long, default_value_t = 6500, value_parser = clap::value_parser!(u64).range(1..))]
     pub steps: u64,
@@ -45,6 +56,9 @@ pub struct RlArgs {
     /// Model folder to start from [default: the model inside orgtop]
     #[arg(long, value_name = "PATH")]
     pub model: Option<PathBuf>,
+    /// Learn corrections of this rank to the matrices of attention and MLP (LoRA) instead of all weights
+    #[arg(long, value_name = "RANK", conflicts_with = "from_scratch", value_parser = clap::value_parser!(u16).range(1..=4096))]
+    pub lora: Option<u16>,
     /// Begin with random weights of that model's shape: learning without stage 1
     #[arg(long)]
     pub from_scratch: bool,
@@ -84,6 +98,46 @@ pub struct RlArgs {
     /// Steps between checkpoints and evaluations on held-out instances
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..))]
     pub interval: u64,
+    /// Print one JSON object at the end
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `train data`.
+#[derive(Debug, Args)]
+pub struct DataArgs {
+    /// The file: JSON lines, one thread each
+    pub file: PathBuf,
+    /// Only read it and say which threads the protocol accepts
+    #[arg(long)]
+    pub check: bool,
+    /// Replace a file that is there
+    #[arg(long)]
+    pub force: bool,
+    /// Whose traces: the organization's, or a lone thread's for the baselines
+    #[arg(long, default_value = "organization", value_parser = ["organization", "alone"])]
+    pub traces: String,
+    /// Threads that the built-in teacher writes, or runs that a model makes
+    #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
+    pub n: u64,
+    /// Seed of instances and draws
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Number sets of countdown instances; those of the test set are never used
+    #[arg(long, default_value = "train", value_parser = ["train", "dev"])]
+    pub split: String,
+    /// Let this model write the threads; kept are those of runs that keep the format and solve their task
+    #[arg(long, value_name = "PATH")]
+    pub teacher: Option<PathBuf>,
+    /// What the teacher is asked: countdown, "countdown large", sudoku, "math FILE#n"
+    #[arg(long, default_value = "countdown")]
+    pub task: String,
+    /// Organizer plus workers at once, where a model writes
+    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub capacity: u32,
+    /// Temperature, where a model writes
+    #[arg(long, default_value_t = 0.7)]
+    pub temperature: f32,
     /// Print one JSON object at the end
     #[arg(long)]
     pub json: bool,

@@ -1,12 +1,14 @@
 //! `orgtop train`
 
 mod args;
+mod data;
 mod rl;
 mod sft;
 
 pub use args::TrainVerb;
 
 use super::Exit;
+use crate::learn::training::LowRank;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -19,6 +21,15 @@ pub fn run(verb: TrainVerb) -> anyhow::Result<Exit> {
     match verb {
         TrainVerb::Sft(args) => sft::run(&args),
         TrainVerb::Rl(args) => rl::run(&args),
+        TrainVerb::Data(args) => data::run(&args),
+    }
+}
+
+/// LoRA as most people set it: twice as strong as its rank says.
+fn low_rank(rank: u16) -> LowRank {
+    LowRank {
+        rank: usize::from(rank),
+        alpha: 2.0 * f32::from(rank),
     }
 }
 

@@ -1,7 +1,7 @@
 //! `orgtop train rl`
 
 use super::args::RlArgs;
-use super::stop_on_signals;
+use super::{low_rank, stop_on_signals};
 use crate::cli::{Exit, Usage, output};
 use crate::engine::embedded;
 use crate::engine::local::checkpoint::sha256_of;
@@ -107,6 +107,7 @@ fn settings(args: &RlArgs, model: &Path) -> anyhow::Result<Settings> {
     settings.passes = args.passes as usize;
     settings.capacity = args.capacity;
     settings.replicas = usize::from(args.replicas);
+    settings.low_rank = args.lora.map(low_rank);
     settings.rates.matrices = args.rate;
     settings.rates.others = args.rate / 10.0;
     settings.reward = RewardShape {

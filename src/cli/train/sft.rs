@@ -1,34 +1,77 @@
 //! `orgtop train sft`
 
 use super::args::SftArgs;
-use super::stop_on_signals;
+use super::{low_rank, stop_on_signals};
 use crate::cli::{Exit, Usage, output};
+use crate::engine::local::config::Config;
+use crate::engine::local::folder_text;
 use crate::learn::checkpoint::Precision;
 use crate::learn::dataset::{Dataset, Spec as Traces, Threads};
-use crate::learn::sft::{self, End, Moment, Observer, Progress, Settings, Spec, evaluate};
+use crate::learn::dataset_file::{Trace, read};
+use crate::learn::dataset_text::{Order, TextExamples};
+use crate::learn::sft::{
+    self, End, Examples, Moment, Observer, Progress, Settings, Spec, Start, evaluate,
+};
 use crate::learn::small;
 use crate::task::countdown::preset::Split;
+use anyhow::Context;
 use serde_json::{Value, json};
+use std::fs::File;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Held-out examples that every evaluation looks at.
-const HELD_OUT: std::ops::Range<u64> = 0..200;
+const HELD_OUT: u64 = 200;
 
 /// Seed of the held-out examples, whatever the training's seed.
 const HELD_OUT_SEED: u64 = 2;
 
+/// Of a file of threads one in so many is held out.
+const HELD_OUT_SHARE: usize = 20;
+
+/// Step sizes for weights that are trained already: those of stage 1 would undo what they know.
+const GENTLE: f32 = 0.1;
+
 struct Watcher {
-    held_out: Dataset,
+    held_out: Box<dyn Examples>,
+    held_out_count: u64,
     stop: Arc<AtomicBool>,
-    threads: Threads,
+    words: Words,
+}
+
+/// What a model folder needs beside config, tokenizer and weights.
+enum Words {
+    /// The small model's own.
+    Small(Threads),
+    /// Copied from the folder it began with.
+    Of(PathBuf),
+}
+
+impl Words {
+    fn write(&self, folder: &Path) -> std::io::Result<()> {
+        match self {
+            Self::Small(threads) => small::write_words(folder, *threads),
+            Self::Of(from) => {
+                for name in crate::learn::checkpoint::COMPANIONS {
+                    if from.join(name).is_file() {
+                        std::fs::copy(from.join(name), folder.join(name))?;
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
 }
 
 impl Observer for Watcher {
     fn evaluate(&mut self, moment: &Moment<'_>) -> Result<Option<Value>, String> {
-        small::write_words(moment.model, self.threads).map_err(|e| e.to_string())?;
-        let tally = evaluate(moment.network, moment.weights, &self.held_out, HELD_OUT)
-            .map_err(|e| e.to_string())?;
+        self.words.write(moment.model).map_err(|e| e.to_string())?;
+        let examples = &*self.held_out;
+        let range = 0..self.held_out_count;
+        let tally =
+            evaluate(moment.network, moment.weights, examples, range).map_err(|e| e.to_string())?;
         Ok(Some(
             json!({"held_out_loss": tally.mean(), "held_out_accuracy": tally.accuracy()}),
         ))
@@ -39,34 +82,50 @@ impl Observer for Watcher {
     }
 }
 
+/// What is learned from, and by which shape of model.
+struct Lesson {
+    name: String,
+    examples: Box<dyn Examples>,
+    held_out: Box<dyn Examples>,
+    held_out_count: u64,
+    config: Config,
+    tokenizer: Value,
+    words: Words,
+}
+
 /// Trains.
 ///
 /// # Errors
 /// Whatever the training stumbles over; what was saved until then is kept.
 pub fn run(args: &SftArgs) -> anyhow::Result<Exit> {
-    let (threads, traces): (Threads, fn(Split) -> Traces) = match args.traces.as_str() {
-        "alone" => (Threads::Alone, Traces::alone),
-        _ => (Threads::Organization, Traces::organization),
-    };
     let stop = stop_on_signals()?;
-    let mut settings = Settings::new(args.traces.clone(), args.seed, args.steps);
+    let lesson = match &args.data {
+        Some(file) => from_file(args, file)?,
+        None => from_teacher(args)?,
+    };
+    let mut settings = Settings::new(lesson.name, args.seed, args.steps);
     settings.replicas = usize::from(args.replicas);
+    if let Some(model) = &args.model {
+        settings.start = Start::Model(model.clone());
+        settings.rates = settings.rates.scaled(GENTLE);
+        settings.low_rank = args.lora.map(low_rank);
+    }
     let spec = Spec {
         folder: args.folder.clone(),
-        config: small::config().map_err(Usage)?,
-        tokenizer: small::tokenizer().map_err(Usage)?,
+        config: lesson.config,
+        tokenizer: lesson.tokenizer,
         settings,
         interval: args.interval,
         precision: Precision::F16,
         progress: Progress::Bar,
     };
-    let examples = Dataset::new(traces(Split::Train), args.seed);
     let mut watcher = Watcher {
-        held_out: Dataset::new(traces(Split::Dev), HELD_OUT_SEED),
+        held_out: lesson.held_out,
+        held_out_count: lesson.held_out_count,
         stop,
-        threads,
+        words: lesson.words,
     };
-    let report = sft::train(&spec, &examples, &mut watcher)?;
+    let report = sft::train(&spec, &*lesson.examples, &mut watcher)?;
     let done = report.end == End::Finished;
     if args.json {
         output::json(&json!({
@@ -91,4 +150,92 @@ pub fn run(args: &SftArgs) -> anyhow::Result<Exit> {
         ))?;
     }
     Ok(Exit::Done)
+}
+
+/// The built-in teacher, who writes in the small model's words.
+fn from_teacher(args: &SftArgs) -> anyhow::Result<Lesson> {
+    let (threads, traces): (Threads, fn(Split) -> Traces) = match args.traces.as_str() {
+        "alone" => (Threads::Alone, Traces::alone),
+        _ => (Threads::Organization, Traces::organization),
+    };
+    let (config, tokenizer) = (
+        small::config().map_err(Usage)?,
+        small::tokenizer().map_err(Usage)?,
+    );
+    if let Some(model) = &args.model {
+        let (own, text) = folder_text(model)?;
+        let same = text.encode("countdown 12 9 6 4 = 18").ok()
+            == Some(crate::learn::words::Vocabulary::get().encode("countdown 12 9 6 4 = 18"));
+        if own.vocab != config.vocab || !same {
+            return Err(Usage(format!(
+                "--model {}: its vocabulary is not that of the built-in teacher; give it threads as text with \
+                 --data FILE (`orgtop train data FILE` writes some)",
+                model.display()
+            ))
+            .into());
+        }
+    }
+    Ok(Lesson {
+        name: args.traces.clone(),
+        examples: Box::new(Dataset::new(traces(Split::Train), args.seed)),
+        held_out: Box::new(Dataset::new(traces(Split::Dev), HELD_OUT_SEED)),
+        held_out_count: HELD_OUT,
+        config: match &args.model {
+            Some(model) => folder_text(model)?.0,
+            None => config,
+        },
+        tokenizer,
+        words: Words::Small(threads),
+    })
+}
+
+/// A file of threads, encoded for the model that learns.
+fn from_file(args: &SftArgs, file: &Path) -> anyhow::Result<Lesson> {
+    let shown = || file.display().to_string();
+    let contents =
+        read(BufReader::new(File::open(file).with_context(shown)?)).with_context(shown)?;
+    if !contents.dropped.is_empty() {
+        tracing::warn!(
+            "{}: {} threads that the protocol refuses are left out",
+            shown(),
+            contents.dropped.len()
+        );
+    }
+    let (held_out, learned): (Vec<_>, Vec<_>) = contents
+        .kept
+        .into_iter()
+        .enumerate()
+        .partition(|(i, _)| i % HELD_OUT_SHARE == 0);
+    let threads = |numbered: Vec<(usize, Trace)>| -> Vec<Trace> {
+        numbered.into_iter().map(|(_, thread)| thread).collect()
+    };
+    // without a model of its own, the small one's shape and words
+    let scratch = tempfile::tempdir()?;
+    let folder = match &args.model {
+        Some(model) => model.clone(),
+        None => {
+            crate::engine::embedded::write_to(scratch.path())?;
+            scratch.path().to_owned()
+        }
+    };
+    let (config, text) = folder_text(&folder)?;
+    let encode = |numbered, order| {
+        TextExamples::new(&threads(numbered), &text, config.context, order)
+            .map_err(|e| Usage(format!("--data {}: {e}", file.display())))
+    };
+    let learned = encode(learned, Order::Drawn(args.seed))?;
+    let held_out = encode(held_out, Order::AsListed)?;
+    let tokenizer = serde_json::from_slice(&std::fs::read(folder.join("tokenizer.json"))?)?;
+    Ok(Lesson {
+        name: format!("{} ({} threads)", file.display(), learned.count()),
+        held_out_count: HELD_OUT.min(held_out.count() as u64),
+        examples: Box::new(learned),
+        held_out: Box::new(held_out),
+        config,
+        tokenizer,
+        words: match &args.model {
+            Some(model) => Words::Of(model.clone()),
+            None => Words::Small(Threads::Organization),
+        },
+    })
 }

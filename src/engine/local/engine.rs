@@ -1,9 +1,8 @@
 //! The local engine: planner, model and sampler behind the [`Engine`] contract.
 
-use super::chat_template::{ChatTemplate, PromptError};
 use super::model::{Arena, Model};
 use super::planner::{Plan, Planner};
-use super::tokenizer::Vocabulary;
+use super::text::Text;
 use crate::engine::contract::{
     ChatMessage, Decoded, Engine, EngineCard, EngineError, SeqOp, StepOutput, StepStats, Stop,
     TokenId,
@@ -21,38 +20,19 @@ pub struct LocalEngine {
     model: Model,
     arena: Arena,
     planner: Planner,
-    vocabulary: Vocabulary,
-    template: ChatTemplate,
+    text: Text,
 }
 
 impl LocalEngine {
     /// Put the parts together.
     #[must_use]
-    pub fn new(
-        card: EngineCard,
-        model: Model,
-        arena: Arena,
-        planner: Planner,
-        vocabulary: Vocabulary,
-        template: ChatTemplate,
-    ) -> Self {
+    pub fn new(card: EngineCard, model: Model, arena: Arena, planner: Planner, text: Text) -> Self {
         Self {
             card,
             model,
             arena,
             planner,
-            vocabulary,
-            template,
-        }
-    }
-
-    fn checked(&self, tokens: Vec<TokenId>) -> Result<Vec<TokenId>, EngineError> {
-        let vocab = self.model.config.vocab;
-        match tokens.iter().find(|t| **t as usize >= vocab) {
-            None => Ok(tokens),
-            Some(token) => Err(EngineError::Encode(format!(
-                "the tokenizer makes token {token}, but the model knows only {vocab}"
-            ))),
+            text,
         }
     }
 
@@ -90,8 +70,8 @@ impl LocalEngine {
                 seq: share.seq,
                 epoch: sequence.epoch,
                 token: choice.token,
-                bytes: self.vocabulary.bytes(choice.token).to_vec(),
-                eos: self.vocabulary.is_eos(choice.token),
+                bytes: self.text.vocabulary().bytes(choice.token).to_vec(),
+                eos: self.text.vocabulary().is_eos(choice.token),
                 logprob: Some(choice.logprob),
                 alternatives: choice.alternatives,
             });
@@ -106,8 +86,7 @@ impl Engine for LocalEngine {
     }
 
     fn encode(&mut self, text: &str) -> Result<Vec<TokenId>, EngineError> {
-        let tokens = self.vocabulary.encode(text).map_err(EngineError::Encode)?;
-        self.checked(tokens)
+        self.text.encode(text)
     }
 
     fn prompt(
@@ -115,20 +94,13 @@ impl Engine for LocalEngine {
         messages: &[ChatMessage],
         thinking: bool,
     ) -> Result<Vec<TokenId>, EngineError> {
-        let tokens = self
-            .template
-            .prompt(messages, thinking, &self.vocabulary)
-            .map_err(|e| match e {
-                PromptError::Template(why) => EngineError::Template(why),
-                PromptError::Encode(why) => EngineError::Encode(why),
-            })?;
-        self.checked(tokens)
+        self.text.prompt(messages, thinking)
     }
 
     fn decode(&mut self, tokens: &[TokenId]) -> Vec<u8> {
         tokens
             .iter()
-            .flat_map(|t| self.vocabulary.bytes(*t))
+            .flat_map(|t| self.text.vocabulary().bytes(*t))
             .copied()
             .collect()
     }

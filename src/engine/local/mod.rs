@@ -32,6 +32,7 @@ pub mod rope;
 pub mod safetensors;
 pub mod sentencepiece;
 pub mod sequence;
+pub mod text;
 pub mod threads;
 pub mod tokenizer;
 pub mod tokenizer_gguf;
@@ -39,5 +40,6 @@ pub mod tokenizer_json;
 pub mod weights;
 
 pub use inspect::{ModelSummary, discover, discover_in, inspect_model};
-pub use open::{AttentionPath, DeviceChoice, Options, open};
+pub use open::{AttentionPath, DeviceChoice, Options, folder_text, open};
+pub use text::Text;
 pub use threads::settle_threads;

@@ -12,7 +12,7 @@ use super::pages::pages_for;
 use super::planner::Planner;
 use super::portable::DeviceArena;
 use super::safetensors::Shards;
-use super::tokenizer::Vocabulary;
+use super::text::Text;
 use super::weights::Weights;
 use super::{tokenizer_gguf, tokenizer_json};
 use crate::engine::contract::{Engine, EngineCard, EngineError, ModelCard};
@@ -139,16 +139,14 @@ pub fn open(path: &Path, options: &Options) -> Result<Box<dyn Engine>, EngineErr
         model,
         arena,
         planner,
-        loaded.vocabulary,
-        loaded.template,
+        loaded.text,
     )))
 }
 
 struct Loaded {
     config: Config,
     weights: Weights,
-    vocabulary: Vocabulary,
-    template: ChatTemplate,
+    text: Text,
     tokenizer_sha256: String,
     dtype: String,
     parameters: u64,
@@ -158,46 +156,52 @@ fn load(checkpoint: &Checkpoint, device: &Device) -> Result<Loaded, EngineError>
     match checkpoint {
         Checkpoint::Gguf(path) => load_gguf(path, device).map_err(|e| model_error(path, e)),
         Checkpoint::Folder { folder, weights } => {
-            let json = |name: &str| read_json(&folder.join(name));
-            let optional = |name: &str| match folder.join(name) {
-                path if path.is_file() => read_json(&path),
-                _ => Ok(Value::Null),
-            };
             let fail = |message: String| model_error(folder, message);
-            let (config_json, tokenizer_path) =
-                (json("config.json")?, folder.join("tokenizer.json"));
-            let config = Config::from_hf(&config_json).map_err(fail)?;
-            let tokenizer_config = optional("tokenizer_config.json")?;
-            let template = folder_template(folder, &tokenizer_config)?;
-            let template = ChatTemplate::new(
-                template,
-                token_form(&tokenizer_config["bos_token"]),
-                token_form(&tokenizer_config["eos_token"]),
-            )
-            .map_err(EngineError::Template)?;
-            let others = [
-                optional("generation_config.json")?,
-                config_json,
-                tokenizer_config,
-            ];
-            let tokenizer_sha256 =
-                sha256_of(std::slice::from_ref(&tokenizer_path)).map_err(fail)?;
-            let vocabulary =
-                tokenizer_json::from_json(read_json(&tokenizer_path)?, &others).map_err(fail)?;
+            let (config, text) = folder_text(folder)?;
+            let tokenizer_sha256 = sha256_of(&[folder.join("tokenizer.json")]).map_err(fail)?;
             let shards = Shards::open(weights).map_err(fail)?;
             let (dtype, parameters) = (shards.main_dtype().to_lowercase(), shards.parameters());
             let mut source = Source::Safetensors(shards);
             Ok(Loaded {
                 weights: Weights::load(&mut source, &config, device).map_err(fail)?,
                 config,
-                vocabulary,
-                template,
+                text,
                 tokenizer_sha256,
                 dtype,
                 parameters,
             })
         }
     }
+}
+
+/// Shape and text side of a Hugging Face folder, without its weights.
+///
+/// # Errors
+/// [`EngineError::Model`] when a file is missing, damaged or of an unsupported kind.
+pub fn folder_text(folder: &Path) -> Result<(Config, Text), EngineError> {
+    let json = |name: &str| read_json(&folder.join(name));
+    let optional = |name: &str| match folder.join(name) {
+        path if path.is_file() => read_json(&path),
+        _ => Ok(Value::Null),
+    };
+    let fail = |message: String| model_error(folder, message);
+    let config_json = json("config.json")?;
+    let config = Config::from_hf(&config_json).map_err(fail)?;
+    let tokenizer_config = optional("tokenizer_config.json")?;
+    let template = ChatTemplate::new(
+        folder_template(folder, &tokenizer_config)?,
+        token_form(&tokenizer_config["bos_token"]),
+        token_form(&tokenizer_config["eos_token"]),
+    )
+    .map_err(EngineError::Template)?;
+    let others = [
+        optional("generation_config.json")?,
+        config_json,
+        tokenizer_config,
+    ];
+    let vocabulary = tokenizer_json::from_json(json("tokenizer.json")?, &others).map_err(fail)?;
+    let text = Text::new(vocabulary, template, config.vocab);
+    Ok((config, text))
 }
 
 fn load_gguf(path: &Path, device: &Device) -> Result<Loaded, String> {
@@ -216,9 +220,8 @@ fn load_gguf(path: &Path, device: &Device) -> Result<Loaded, String> {
     let file = File::open(path).map_err(|e| e.to_string())?;
     Ok(Loaded {
         weights: Weights::load(&mut Source::Gguf(header, file), &config, device)?,
+        text: Text::new(vocabulary, template, config.vocab),
         config,
-        vocabulary,
-        template,
         tokenizer_sha256,
         dtype,
         parameters,

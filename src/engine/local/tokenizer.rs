@@ -83,6 +83,13 @@ impl Vocabulary {
         self.eos.contains(&token)
     }
 
+    /// The token that ends a turn of a conversation. Of several tokens that end a text it is the last: base
+    /// models have one of lower number, to which chat models added theirs.
+    #[must_use]
+    pub fn end_of_turn(&self) -> Option<TokenId> {
+        self.eos.iter().copied().max()
+    }
+
     /// Exact bytes of a token; none for control tokens and unknown ids.
     #[must_use]
     pub fn bytes(&self, token: TokenId) -> &[u8] {

@@ -14,6 +14,13 @@ pub use state::State;
 
 use std::path::{Path, PathBuf};
 
+/// Files of a model folder beside config, weights and tokenizer; not every checkpoint has all of them.
+pub const COMPANIONS: [&str; 3] = [
+    "tokenizer_config.json",
+    "generation_config.json",
+    "chat_template.jinja",
+];
+
 /// Why something could not be written or read.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {

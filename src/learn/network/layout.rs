@@ -14,6 +14,8 @@ pub enum Kind {
     Output,
     /// The scale of a norm.
     Norm,
+    /// Half of a low-rank correction to a matrix; not part of a network.
+    Correction,
 }
 
 /// One weight.
@@ -35,7 +37,9 @@ impl Slot {
     pub fn dims(&self) -> Vec<usize> {
         match self.kind {
             Kind::Norm => vec![self.shape.1],
-            Kind::Embedding | Kind::Inner | Kind::Output => vec![self.shape.0, self.shape.1],
+            Kind::Embedding | Kind::Inner | Kind::Output | Kind::Correction => {
+                vec![self.shape.0, self.shape.1]
+            }
         }
     }
 }

@@ -23,7 +23,7 @@ pub fn initial(layout: &Layout, seed: u64) -> Vec<f32> {
             Kind::Embedding => EMBEDDING,
             Kind::Inner => fan_in,
             Kind::Output => fan_in / (outputs as f32).sqrt(),
-            Kind::Norm => continue,
+            Kind::Norm | Kind::Correction => continue,
         };
         for at in slot.range.clone() {
             values[at] = deviation * normal(key, seed, at);

@@ -22,7 +22,7 @@ fn weights(network: &Network) -> Vec<f32> {
             match slot.kind {
                 Kind::Norm => weights[at] = 0.7 + 0.05 * (i % 11) as f32,
                 Kind::Embedding => weights[at] *= 20.0,
-                Kind::Inner | Kind::Output => {}
+                Kind::Inner | Kind::Output | Kind::Correction => {}
             }
         }
     }

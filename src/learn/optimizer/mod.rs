@@ -1,4 +1,4 @@
-//! From gradients to new weights: Muon for the matrices of the blocks, AdamW for token vectors and norms.
+//! From gradients to new weights: Muon for the matrices of the blocks, AdamW for the rest.
 //!
 //! Each weight is updated on its own, so that weights can be shared out over threads without changing a bit of
 //! the result.
@@ -9,7 +9,7 @@ mod schedule;
 
 pub use schedule::Schedule;
 
-use super::network::{Kind, Layout, Slot};
+use super::network::{Kind, Slot};
 use super::ops::{norm_squared, scale};
 use std::thread;
 
@@ -56,7 +56,7 @@ struct Job<'a> {
 impl Job<'_> {
     fn cost(&self) -> usize {
         match self.slot.kind {
-            Kind::Embedding | Kind::Norm => self.weights.len(),
+            Kind::Embedding | Kind::Norm | Kind::Correction => self.weights.len(),
             Kind::Inner | Kind::Output => {
                 let (rows, columns) = self.slot.shape;
                 self.weights.len() * rows.min(columns)
@@ -66,7 +66,7 @@ impl Job<'_> {
 
     fn run(self, rates: Rates, steps: u64) {
         match self.slot.kind {
-            Kind::Embedding | Kind::Norm => {
+            Kind::Embedding | Kind::Norm | Kind::Correction => {
                 adamw::update(
                     self.weights,
                     self.gradient,
@@ -90,12 +90,12 @@ impl Job<'_> {
 }
 
 impl Optimizer {
-    /// Before the first step.
+    /// Before the first step over `size` weights.
     #[must_use]
-    pub fn new(layout: &Layout) -> Self {
+    pub fn new(size: usize) -> Self {
         Self {
-            first: vec![0.0; layout.size()],
-            second: vec![0.0; layout.size()],
+            first: vec![0.0; size],
+            second: vec![0.0; size],
             steps: 0,
         }
     }
@@ -103,7 +103,7 @@ impl Optimizer {
     /// Move all weights, on as many threads as told.
     pub fn step(
         &mut self,
-        layout: &Layout,
+        slots: &[Slot],
         weights: &mut [f32],
         gradient: &[f32],
         rates: Rates,
@@ -114,7 +114,7 @@ impl Optimizer {
         let (mut weights, mut first, mut second) =
             (weights, &mut self.first[..], &mut self.second[..]);
         let mut jobs = Vec::new();
-        for slot in layout.slots() {
+        for slot in slots {
             let mut job = Job {
                 slot,
                 weights: &mut [],

@@ -22,7 +22,7 @@ pub use train::train;
 pub use unit::{RewardShape, Score, Unit};
 
 use super::optimizer::{Rates, Schedule};
-use super::training::{End, Progress};
+use super::training::{End, LowRank, Progress};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -58,6 +58,9 @@ pub struct Settings {
     pub clip: f64,
     /// Parts of a batch that are computed side by side; a thread each.
     pub replicas: usize,
+    /// Learn corrections of low rank instead of all weights.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub low_rank: Option<LowRank>,
 }
 
 impl Settings {
@@ -92,6 +95,7 @@ impl Settings {
             },
             clip: 1.0,
             replicas: 2,
+            low_rank: None,
         }
     }
 }

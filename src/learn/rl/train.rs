@@ -7,25 +7,18 @@ use super::unit::{Trace, Unit, advantages};
 use super::{Observer, Report, Settings, Spec, Start, tokenizer};
 use crate::engine::local::config::Config;
 use crate::learn::checkpoint::{
-    self, Precision, State, config_json, read_weights, save, write_atomically,
+    self, COMPANIONS, Precision, State, config_json, read_weights, save, write_atomically,
 };
 use crate::learn::network::{Learned, Network, Replicas, initial};
 use crate::learn::ops::log_sum_exp;
 use crate::learn::optimizer::{Optimizer, clip};
-use crate::learn::training::{End, Error, Journal, Places, bar, resume};
+use crate::learn::training::{End, Error, Journal, Places, Subject, bar, resume};
 use crate::task::rng::Rng;
 use indicatif::ProgressBar;
 use serde_json::{Value, json};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-
-/// Files of a model folder beside config, weights and tokenizer.
-const COMPANIONS: [&str; 3] = [
-    "tokenizer_config.json",
-    "generation_config.json",
-    "chat_template.jinja",
-];
 
 /// Names streams of chance apart.
 const ASKED: u64 = 1;
@@ -42,6 +35,7 @@ struct Training<'a> {
     network: Network,
     tokenizer: Value,
     replicas: Replicas,
+    subject: Subject,
     state: State,
     /// Weights of the first model, where there is a leash to them.
     reference: Option<Vec<f32>>,
@@ -119,25 +113,42 @@ impl<'a> Training<'a> {
             "network": config_json(network.config(), Precision::F16),
             "training": settings,
         });
-        let size = network.layout().size();
-        let state = match resume(&places, &noted, size)? {
-            Some(state) => state,
-            None => State {
-                weights: first()?,
-                optimizer: Optimizer::new(network.layout()),
-                next_example: 0,
-                tokens: 0,
-                settings: noted,
-            },
+        let low_rank = settings.low_rank;
+        let leashed = settings.bounds.kl > 0.0;
+        let reference = leashed.then(first).transpose()?;
+        let frozen = if low_rank.is_some() {
+            first()?
+        } else {
+            Vec::new()
         };
+        let mut subject = Subject::new(network.layout(), low_rank, || frozen);
+        let state = match resume(&places, &noted, subject.size())? {
+            Some(state) => state,
+            None => {
+                let first = if low_rank.is_some() {
+                    Vec::new()
+                } else {
+                    first()?
+                };
+                State {
+                    weights: subject.initial(|| first, settings.seed),
+                    optimizer: Optimizer::new(subject.size()),
+                    next_example: 0,
+                    tokens: 0,
+                    settings: noted,
+                }
+            }
+        };
+        subject.refresh(&state.weights);
         let journal: Journal<Line> = Journal::open(&places.log, state.next_example)?;
         let held_out = journal.evaluations().iter().map(|(_, e)| e.clone());
         Ok(Self {
             rollout: spec.folder.join("rollout"),
             best: spec.folder.join("best"),
             tokenizer: tokenizer(&spec.model).map_err(Error::Settings)?,
-            replicas: Replicas::new(settings.replicas, size),
-            reference: (settings.bounds.kl > 0.0).then(first).transpose()?,
+            replicas: Replicas::new(settings.replicas, network.layout().size()),
+            reference,
+            subject,
             held_out: held_out
                 .filter_map(|e| serde_json::from_value(e).ok())
                 .collect(),
@@ -286,7 +297,7 @@ impl<'a> Training<'a> {
         let weight = 1.0 / tokens.max(1) as f32;
         let (gradient, tallies) = self.replicas.gradient(
             &self.network,
-            &self.state.weights,
+            self.subject.weights(&self.state.weights),
             &batch,
             |shard, row, logits, tally: &mut Tally| {
                 let (sequence, place) = (shard.sequence[row], shard.place[row]);
@@ -302,6 +313,7 @@ impl<'a> Training<'a> {
         );
         let mut tally = Tally::default();
         tallies.into_iter().for_each(|t| tally.add(t));
+        let gradient = self.subject.gradient(&self.state.weights, gradient);
         let length = clip(gradient, s.clip);
         if !length.is_finite() {
             return Err(Error::Diverged {
@@ -309,12 +321,13 @@ impl<'a> Training<'a> {
             });
         }
         self.state.optimizer.step(
-            self.network.layout(),
+            self.subject.slots(),
             &mut self.state.weights,
             gradient,
             s.rates.scaled(rate),
             s.replicas,
         );
+        self.subject.refresh(&self.state.weights);
         Ok((tally, length))
     }
 
@@ -384,7 +397,7 @@ impl<'a> Training<'a> {
         save(
             folder,
             &self.network,
-            &self.state.weights,
+            self.subject.weights(&self.state.weights),
             &self.tokenizer,
             precision,
         )?;
@@ -392,7 +405,6 @@ impl<'a> Training<'a> {
             let from = self.spec.model.join(name);
             match std::fs::read(&from) {
                 Ok(bytes) => write_atomically(&folder.join(name), &bytes)?,
-                // not every checkpoint has all of them
                 Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
                 Err(e) => return Err(checkpoint::Error::io(&from, e).into()),
             }

@@ -14,7 +14,7 @@ pub use batches::Examples;
 pub use line::Line;
 pub use train::{evaluate, train};
 
-pub use super::training::{End, Error, Progress};
+pub use super::training::{End, Error, LowRank, Progress};
 
 use super::checkpoint::Precision;
 use super::network::Network;
@@ -43,6 +43,9 @@ pub struct Settings {
     pub replicas: usize,
     /// First weights.
     pub start: Start,
+    /// Learn corrections of low rank instead of all weights.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub low_rank: Option<LowRank>,
 }
 
 impl Settings {
@@ -65,6 +68,7 @@ impl Settings {
             clip: 1.0,
             replicas: 2,
             start: Start::Random,
+            low_rank: None,
         }
     }
 }

@@ -211,6 +211,52 @@ fn training_goes_on_from_another_models_weights() {
     assert!(loss < 1.0, "loss {loss}");
 }
 
+/// What the two examples teach is new to a network that knows the rule; corrections of rank 2 learn some of it,
+/// move nothing but the matrices, and go on exactly where they were cut short.
+#[test]
+fn corrections_of_low_rank_learn_and_leave_the_rest_alone() {
+    let (first, whole, parts) = (scratch(), scratch(), scratch());
+    let report = train(&spec(first.path(), 30), &Rule, &mut ()).expect("it trains");
+    let low = |folder: &Path, steps| {
+        let mut spec = spec(folder, steps);
+        spec.settings.start = Start::Model(report.model.clone());
+        spec.settings.low_rank = Some(LowRank {
+            rank: 2,
+            alpha: 4.0,
+        });
+        spec.settings.schedule.decay = 0.0;
+        spec
+    };
+    let after = train(&low(whole.path(), 40), &Two, &mut ()).expect("it trains");
+    let losses = lines(whole.path());
+    assert!(losses[39].1 < losses[0].1 * 0.8, "{losses:?}");
+    let network = Network::new(config()).expect("the config is sound");
+    let weights = |model: &Path| checkpoint::read_weights(model, &network).expect("it reads");
+    let (before, now) = (weights(&report.model), weights(&after.model));
+    for slot in network.layout().slots() {
+        let moved = before[slot.range.clone()] != now[slot.range.clone()];
+        assert_eq!(
+            moved,
+            slot.shape.0 > 1 && slot.name.contains("layers"),
+            "{}",
+            slot.name
+        );
+    }
+    let state = fs::metadata(whole.path().join("state.safetensors")).expect("it is there");
+    assert!(
+        state.len() < 4 * now.len() as u64,
+        "only corrections are in the state"
+    );
+
+    let mut trouble = Trouble {
+        stop_after: Some(17),
+        ..Trouble::default()
+    };
+    train(&low(parts.path(), 40), &Two, &mut trouble).expect("it stops");
+    train(&low(parts.path(), 40), &Two, &mut ()).expect("it goes on");
+    assert_eq!(weights(&parts.path().join("model")), now);
+}
+
 /// One bad example among good ones.
 struct Bad(Example);
 

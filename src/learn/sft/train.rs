@@ -7,7 +7,7 @@ use crate::learn::checkpoint::{State, config_json, read_weights, save, write_ato
 use crate::learn::network::{Network, Replicas, initial};
 use crate::learn::ops::{Tally, cross_entropy};
 use crate::learn::optimizer::{Optimizer, clip};
-use crate::learn::training::{Journal, Places, bar, resume};
+use crate::learn::training::{Journal, Places, Subject, bar, resume};
 use indicatif::ProgressBar;
 use serde_json::{Value, json};
 use std::sync::mpsc::sync_channel;
@@ -26,6 +26,7 @@ struct Training<'a> {
     places: Places,
     network: &'a Network,
     replicas: Replicas,
+    subject: Subject,
     state: State,
     journal: Journal<Line>,
     bar: ProgressBar,
@@ -47,7 +48,7 @@ pub fn train(
     let places = Places::new(&spec.folder);
     let _lock = places.lock()?;
     let network = Network::new(spec.config.clone()).map_err(Error::Settings)?;
-    let state = begin(spec, &places, &network)?;
+    let (subject, state) = begin(spec, &places, &network)?;
     let mut training = Training {
         spec,
         replicas: Replicas::new(spec.settings.replicas, network.layout().size()),
@@ -59,6 +60,7 @@ pub fn train(
         ),
         network: &network,
         places,
+        subject,
         state,
         spent: Duration::ZERO,
         learned: 0,
@@ -105,23 +107,44 @@ fn settings(spec: &Spec) -> Value {
     })
 }
 
-/// The state on disk, or a new one.
-fn begin(spec: &Spec, places: &Places, network: &Network) -> Result<State, Error> {
-    let settings = settings(spec);
-    if let Some(state) = resume(places, &settings, network.layout().size())? {
-        return Ok(state);
-    }
-    let Settings { seed, start, .. } = &spec.settings;
-    Ok(State {
-        weights: match start {
-            Start::Random => initial(network.layout(), *seed),
-            Start::Model(folder) => read_weights(folder, network)?,
-        },
-        optimizer: Optimizer::new(network.layout()),
-        next_example: 0,
-        tokens: 0,
-        settings,
-    })
+/// What is learned, and the state on disk or a new one.
+fn begin(spec: &Spec, places: &Places, network: &Network) -> Result<(Subject, State), Error> {
+    let noted = settings(spec);
+    let Settings {
+        seed,
+        start,
+        low_rank,
+        ..
+    } = &spec.settings;
+    let first = || match start {
+        Start::Random => Ok(initial(network.layout(), *seed)),
+        Start::Model(folder) => read_weights(folder, network),
+    };
+    let frozen = if low_rank.is_some() {
+        first()?
+    } else {
+        Vec::new()
+    };
+    let mut subject = Subject::new(network.layout(), *low_rank, || frozen);
+    let state = match resume(places, &noted, subject.size())? {
+        Some(state) => state,
+        None => {
+            let first = if low_rank.is_some() {
+                Vec::new()
+            } else {
+                first()?
+            };
+            State {
+                weights: subject.initial(|| first, *seed),
+                optimizer: Optimizer::new(subject.size()),
+                next_example: 0,
+                tokens: 0,
+                settings: noted,
+            }
+        }
+    };
+    subject.refresh(&state.weights);
+    Ok((subject, state))
 }
 
 impl Training<'_> {
@@ -159,7 +182,7 @@ impl Training<'_> {
         let weight = 1.0 / batch.learned().max(1) as f32;
         let (gradient, tallies) = self.replicas.gradient(
             self.network,
-            &state.weights,
+            self.subject.weights(&state.weights),
             &batch.sequences(),
             |shard, row, logits, tally: &mut Tally| {
                 cross_entropy(logits, shard.packed.targets()[row], weight, tally);
@@ -167,6 +190,7 @@ impl Training<'_> {
         );
         let mut tally = Tally::default();
         tallies.into_iter().for_each(|t| tally.add(t));
+        let gradient = self.subject.gradient(&state.weights, gradient);
         let length = clip(gradient, settings.clip);
         if !length.is_finite() || !tally.loss.is_finite() {
             return Err(Error::Diverged {
@@ -174,14 +198,14 @@ impl Training<'_> {
             });
         }
         let rates = settings.rates.scaled(rate);
-        let (optimizer, layout) = (&mut state.optimizer, self.network.layout());
-        optimizer.step(
-            layout,
+        state.optimizer.step(
+            self.subject.slots(),
             &mut state.weights,
             gradient,
             rates,
             settings.replicas,
         );
+        self.subject.refresh(&state.weights);
         state.next_example = batch.next;
         state.tokens += batch.tokens() as u64;
         let elapsed = started.elapsed();
@@ -205,7 +229,7 @@ impl Training<'_> {
     /// Everything to disk, the state last: whatever is cut short before is done again from the state before.
     fn save(&mut self, observer: &mut dyn Observer) -> Result<(), Error> {
         let (spec, step) = (self.spec, self.state.optimizer.steps);
-        let weights = &self.state.weights;
+        let weights = self.subject.weights(&self.state.weights);
         save(
             &self.places.model,
             self.network,

@@ -11,10 +11,13 @@
 mod error;
 mod folder;
 mod journal;
+mod subject;
 
 pub use error::Error;
 pub(super) use folder::{Places, bar, resume};
 pub(super) use journal::{Journal, Stepped};
+pub use subject::LowRank;
+pub(super) use subject::Subject;
 
 use serde::Serialize;
 
