@@ -8,6 +8,9 @@ use crate::org::ThreadId;
 use anyhow::Context;
 use std::path::{Path, PathBuf};
 
+/// Prompt tokens of a step where many sessions decode at once.
+const MANY_PREFILL_ROWS: usize = 512;
+
 /// What decodes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
@@ -78,6 +81,21 @@ impl Source {
     /// # Errors
     /// An unreadable or malformed script; a model path that does not exist.
     pub fn open(&self, options: &RunOptions) -> anyhow::Result<OpenEngine> {
+        self.open_with(local_options(options))
+    }
+
+    /// The same for many sessions at once, of which some are always at their prompt.
+    ///
+    /// # Errors
+    /// As [`Source::open`].
+    pub fn open_for_many(&self, options: &RunOptions) -> anyhow::Result<OpenEngine> {
+        self.open_with(local::Options {
+            prefill_rows: Some(MANY_PREFILL_ROWS),
+            ..local_options(options)
+        })
+    }
+
+    fn open_with(&self, options: local::Options) -> anyhow::Result<OpenEngine> {
         match self {
             Self::Script(path) => {
                 let script = read_script(path)?;
@@ -86,13 +104,10 @@ impl Source {
                     Ok(Box::new(Scripted::new(script, &name)) as Box<dyn Engine>)
                 }))
             }
-            Self::Embedded => {
-                let options = local_options(options);
-                Ok(Box::new(move || {
-                    let engine = EngineThread::spawn("engine", move || embedded::open(&options))?;
-                    Ok(Box::new(engine) as Box<dyn Engine>)
-                }))
-            }
+            Self::Embedded => Ok(Box::new(move || {
+                let engine = EngineThread::spawn("engine", move || embedded::open(&options))?;
+                Ok(Box::new(engine) as Box<dyn Engine>)
+            })),
             Self::Model(path) => {
                 anyhow::ensure!(
                     path.exists(),
@@ -101,8 +116,7 @@ impl Source {
                     path.display()
                 );
                 let path = path.clone();
-                let options = options.clone();
-                Ok(Box::new(move || open_model(&path, &options)))
+                Ok(Box::new(move || open_local(path, options)))
             }
         }
     }
@@ -152,8 +166,10 @@ fn local_options(options: &RunOptions) -> local::Options {
 /// # Errors
 /// Whatever is wrong with it.
 pub fn open_model(path: &Path, options: &RunOptions) -> Result<Box<dyn Engine>, EngineError> {
-    let options = local_options(options);
-    let path = path.to_owned();
+    open_local(path.to_owned(), local_options(options))
+}
+
+fn open_local(path: PathBuf, options: local::Options) -> Result<Box<dyn Engine>, EngineError> {
     let engine = EngineThread::spawn("engine", move || local::open(&path, &options))?;
     Ok(Box::new(engine))
 }

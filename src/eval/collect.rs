@@ -4,10 +4,11 @@ use super::outcome::{Outcome, Outcomes};
 use super::report::{Report, report};
 use super::run::{Run, Spec};
 use crate::engine::{ChatMessage, Engine, EngineCard, EngineError, SeqOp, StepOutput, TokenId};
-use crate::live::{Arrival, Keep, travel_together};
+use crate::live::{Arrival, Keep, OpenEngine, travel_together};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::channel;
 
 /// Who is told about finished runs.
 pub trait Observer {
@@ -44,9 +45,9 @@ pub enum Error {
     /// The meter said so.
     #[error("stopped")]
     Stopped,
-    /// A prompt could not be made.
+    /// The model does not open, or a prompt could not be made for it.
     #[error(transparent)]
-    Prompt(#[from] EngineError),
+    Model(#[from] EngineError),
     /// The engine broke down; nothing is concluded from that.
     #[error("the engine failed: {0}")]
     Engine(String),
@@ -67,6 +68,74 @@ pub fn collect(
     meter: &Meter,
     observer: &mut dyn Observer,
 ) -> Result<(), Error> {
+    ride(engine, spec, runs, meter, |run, outcome| {
+        take(run, outcome, outcomes, observer)
+    })
+}
+
+/// The same over several engines, each on a thread of its own. What comes of a run does not depend on it; many small
+/// steps at once keep more cores busy than one.
+///
+/// # Errors
+/// As [`collect`], and where an engine does not open.
+pub fn collect_side_by_side(
+    engines: Vec<OpenEngine>,
+    spec: &Spec,
+    runs: &[Run],
+    outcomes: &mut Outcomes,
+    meter: &Meter,
+    observer: &mut dyn Observer,
+) -> Result<(), Error> {
+    let count = engines.len();
+    std::thread::scope(|scope| {
+        let (to, from) = channel();
+        for (i, open) in engines.into_iter().enumerate() {
+            let to = to.clone();
+            scope.spawn(move || {
+                let own: Vec<Run> = runs.iter().skip(i).step_by(count).copied().collect();
+                // when nobody listens any more, the evaluation is over
+                let sent = |run, outcome| to.send(Ok((run, outcome))).map_err(|_| Error::Stopped);
+                let end = open()
+                    .map_err(Error::Model)
+                    .and_then(|engine| ride(engine, spec, &own, meter, sent));
+                if let Err(why) = end {
+                    let _ = to.send(Err(why));
+                }
+            });
+        }
+        drop(to);
+        let mut stopped = Ok(());
+        for message in from {
+            match message {
+                Ok((run, outcome)) => take(run, outcome, outcomes, observer)?,
+                // the others stop too, and what they finished before is on its way
+                Err(Error::Stopped) => stopped = Err(Error::Stopped),
+                Err(why) => return Err(why),
+            }
+        }
+        stopped
+    })
+}
+
+fn take(
+    run: Run,
+    outcome: Outcome,
+    outcomes: &mut Outcomes,
+    observer: &mut dyn Observer,
+) -> Result<(), Error> {
+    let told = observer.ended(&run, &outcome);
+    outcomes.insert(run, outcome);
+    told.map_err(Error::Observer)
+}
+
+/// Runs each of `runs`; `ended` hears of each and may break off.
+fn ride(
+    engine: Box<dyn Engine>,
+    spec: &Spec,
+    runs: &[Run],
+    meter: &Meter,
+    mut ended: impl FnMut(Run, Outcome) -> Result<(), Error>,
+) -> Result<(), Error> {
     let (runs, configs): (Vec<&Run>, Vec<_>) = runs
         .iter()
         .filter_map(|run| Some((run, spec.config(run)?)))
@@ -77,24 +146,16 @@ pub fn collect(
     });
     let mut failed = None;
     let arrived = |arrival: Arrival| {
-        let run = *runs[arrival.number];
-        let outcome = match Outcome::of(&arrival.finished.organization) {
-            Ok(outcome) => outcome,
-            Err(_) if meter.stopped() => {
-                failed = Some(Error::Stopped);
-                return ControlFlow::Break(());
-            }
-            Err(why) => {
-                failed = Some(Error::Engine(why));
-                return ControlFlow::Break(());
-            }
+        let outcome = Outcome::of(&arrival.finished.organization);
+        let heard = match outcome {
+            Ok(outcome) => ended(*runs[arrival.number], outcome),
+            Err(_) if meter.stopped() => Err(Error::Stopped),
+            Err(why) => Err(Error::Engine(why)),
         };
-        let told = observer.ended(&run, &outcome);
-        outcomes.insert(run, outcome);
-        match told {
+        match heard {
             Ok(()) => ControlFlow::Continue(()),
             Err(why) => {
-                failed = Some(Error::Observer(why));
+                failed = Some(why);
                 ControlFlow::Break(())
             }
         }
@@ -213,6 +274,36 @@ mod tests {
         );
         // two instances: an organization and two traces, one of them shared
         assert_eq!(meter.decoded.load(Ordering::Relaxed), 2 * 3 * 3);
+    }
+
+    #[test]
+    fn engines_side_by_side_give_the_same() {
+        let (meter, spec) = (Meter::default(), spec());
+        let mut alone = Outcomes::new();
+        collect(
+            engine(&ANSWER),
+            &spec,
+            &spec.runs(),
+            &mut alone,
+            &meter,
+            &mut (),
+        )
+        .unwrap();
+        let open = || -> OpenEngine { Box::new(|| Ok(engine(&ANSWER))) };
+        let mut both = Outcomes::new();
+        let engines = vec![open(), open(), open(), open()];
+        collect_side_by_side(engines, &spec, &spec.runs(), &mut both, &meter, &mut ()).unwrap();
+        assert_eq!(alone, both);
+        let broken: OpenEngine = Box::new(|| Err(EngineError::Gone("shut".into())));
+        let end = collect_side_by_side(
+            vec![open(), broken],
+            &spec,
+            &spec.runs(),
+            &mut Outcomes::new(),
+            &meter,
+            &mut (),
+        );
+        assert!(end.unwrap_err().to_string().contains("shut"));
     }
 
     #[test]

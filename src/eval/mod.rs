@@ -27,7 +27,7 @@ mod report;
 mod run;
 mod statistics;
 
-pub use collect::{Error, Meter, Observer, collect, evaluate};
+pub use collect::{Error, Meter, Observer, collect, collect_side_by_side, evaluate};
 pub use frontier::{Frontier, Line, Point, contenders, frontier};
 pub use journal::{Journal, JournalError, Role};
 pub use judge::{Judged, judge};

@@ -75,6 +75,19 @@ impl Sample {
         Some(Interval(self.mean() - half, self.mean() + half))
     }
 
+    /// Where a difference of shares lies, of observations that are -1, 0 or 1, one a pair: Wald's interval with two
+    /// more pairs, one of which differs, half in each direction (Agresti and Min 2005), so that pairs that all agree
+    /// prove no equality. `None` of nothing.
+    #[must_use]
+    pub fn difference_interval(&self) -> Option<Interval> {
+        if self.0.is_empty() {
+            return None;
+        }
+        let mut more = self.0.clone();
+        more.extend([vec![0.5f64.sqrt()], vec![-(0.5f64.sqrt())]]);
+        Self(more).mean_interval()
+    }
+
     /// Where the share lies, of observations that are 0 or 1; `None` of nothing.
     #[must_use]
     pub fn share_interval(&self) -> Option<Interval> {
@@ -131,6 +144,28 @@ mod tests {
         assert!((width(&alike) - width(&singles(once))).abs() < 0.01);
         let mixed = Sample::new((0..40).map(|_| vec![1.0, 1.0, 1.0, 0.0, 1.0]).collect());
         assert!(width(&mixed) < width(&alike));
+    }
+
+    #[test]
+    fn pairs_that_agree_prove_no_equality() {
+        let Interval(low, high) = singles([0.0; 100]).difference_interval().unwrap();
+        assert!(low < -0.015 && high > 0.015 && high < 0.03, "{low} {high}");
+        // 10 pairs one way and 2 the other of 100: 8 points
+        let pairs = (0..100).map(|i| {
+            if i < 10 {
+                1.0
+            } else if i < 12 {
+                -1.0
+            } else {
+                0.0
+            }
+        });
+        let Interval(low, high) = singles(pairs).difference_interval().unwrap();
+        assert!(
+            (low - 0.0105).abs() < 1e-3 && (high - 0.1464).abs() < 1e-3,
+            "{low} {high}"
+        );
+        assert_eq!(singles([]).difference_interval(), None);
     }
 
     #[test]

@@ -216,7 +216,7 @@ fn a_later_call_goes_on_and_may_ask_for_more() {
     assert_eq!(object(&call(&place, &all)).tokens, 8 * (5 * 3 - 1));
     let again = call(&place, &all);
     assert_eq!(object(&again).tokens, 0);
-    let fresh = call(&place, &[]);
+    let fresh = call(&place, &["--engines", "3", "--width", "2"]);
     let policies = |done: &Done| done.object()["policies"].clone();
     assert_eq!(policies(&again), policies(&fresh));
 
@@ -394,6 +394,17 @@ fn what_makes_no_sense_is_refused_with_what_to_do() {
             ],
             "every seed gives the same",
         ),
+        (
+            &[
+                "eval",
+                "countdown",
+                "--policies",
+                "asyncthink",
+                "--frontier",
+                "no/f.svg",
+            ],
+            "there is no folder no",
+        ),
     ] {
         let done = place.orgtop(arguments);
         assert_eq!(done.code, Some(2), "{arguments:?}: {}", done.stderr);
@@ -403,6 +414,7 @@ fn what_makes_no_sense_is_refused_with_what_to_do() {
             done.stderr
         );
     }
+    // a baseline that is none is told before the organizations run
     place.write("model/model.safetensors", "no weights");
     place.write("model/config.json", "{}");
     let model = [

@@ -77,6 +77,9 @@ pub struct EvalArgs {
     /// Sessions at once; decides nothing but the speed
     #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u16).range(1..=4096))]
     pub width: u16,
+    /// Engines side by side; decides nothing but the speed [default: one, of a small model one per core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
+    pub engines: Option<u16>,
     /// Where to compute [default: auto]
     #[arg(long, env = "ORGTOP_DEVICE", value_parser = PossibleValuesParser::new(["auto", "cpu", "cuda", "metal"]))]
     pub device: Option<String>,

@@ -15,7 +15,8 @@ use super::settings::ConfigFile;
 use super::{Exit, output};
 use crate::engine::ModelCard;
 use crate::eval::{
-    Error, Journal, Kind, Meter, Observer, Outcome, Outcomes, Role, Run, collect, frontier, report,
+    Error, Journal, Kind, Meter, Observer, Outcome, Outcomes, Role, Run, collect,
+    collect_side_by_side, frontier, report,
 };
 use anyhow::Context;
 use plan::Plan;
@@ -53,35 +54,35 @@ pub fn run(args: &EvalArgs, config: &ConfigFile) -> anyhow::Result<Exit> {
     let progress = Progress::new(all.len(), missing.len(), &meter);
     let mut models = BTreeMap::new();
     let mut seconds = 0.0;
-    for (source, roles) in &plan.sources {
-        progress.loading(&source.to_string());
-        let engine = source.open(&options)?()?;
+    for player in &plan.players {
+        progress.loading(&player.source.to_string());
+        let open = || player.source.open_for_many(&options);
+        let engine = open()?()?;
         let card = engine.card().model.clone();
-        for role in roles {
+        for role in &player.roles {
             if let Some(journal) = &mut journal {
                 journal.admit(*role, &card)?;
             }
             models.insert(*role, card.clone());
         }
-        let own: Vec<Run> = missing
-            .iter()
-            .filter(|r| roles.contains(&role(r)))
-            .copied()
-            .collect();
-        let began = Instant::now();
-        progress.running();
+        let due = |run: &&Run| player.roles.contains(&role(run));
+        let own: Vec<Run> = missing.iter().filter(due).copied().collect();
         let mut observer = Watcher {
             journal: journal.as_mut(),
             progress: &progress,
         };
-        let end = collect(
-            engine,
-            &plan.needed,
-            &own,
-            &mut outcomes,
-            &meter,
-            &mut observer,
-        );
+        let began = Instant::now();
+        progress.running();
+        let (spec, outcomes) = (&plan.needed, &mut outcomes);
+        let end = if player.engines.min(own.len()) > 1 {
+            drop(engine);
+            let engines = (0..player.engines)
+                .map(|_| open())
+                .collect::<Result<_, _>>()?;
+            collect_side_by_side(engines, spec, &own, outcomes, &meter, &mut observer)
+        } else {
+            collect(engine, spec, &own, outcomes, &meter, &mut observer)
+        };
         seconds += began.elapsed().as_secs_f64();
         match end {
             Err(Error::Stopped) => {
@@ -111,16 +112,19 @@ fn finish(
         .frontier
         .as_ref()
         .map(|_| frontier(&plan.spec, outcomes));
-    if let (Some(path), Some(curves)) = (&args.frontier, &curves) {
-        let picture = chart::draw(curves, &plan.name);
-        std::fs::write(path, picture)
-            .with_context(|| format!("{}: cannot write the picture", path.display()))?;
-    }
+    let picture = curves
+        .as_ref()
+        .map(|curves| chart::draw(curves, &plan.name));
     let printed = Printed::new(args, plan, models, speed, report, curves);
     if args.json {
-        output::json(&printed)
+        output::json(&printed)?;
     } else {
-        output::line(&print::table(&printed))
+        output::line(&print::table(&printed))?;
+    }
+    match (&args.frontier, picture) {
+        (Some(path), Some(picture)) => std::fs::write(path, picture)
+            .with_context(|| format!("{}: cannot write the picture", path.display())),
+        _ => Ok(()),
     }
 }
 
@@ -138,7 +142,7 @@ struct Watcher<'a> {
 
 impl Observer for Watcher<'_> {
     fn ended(&mut self, run: &Run, outcome: &Outcome) -> Result<(), String> {
-        self.progress.ended();
+        self.progress.ended(outcome.decoded);
         match &mut self.journal {
             Some(journal) => journal.note(run, outcome).map_err(|e| e.to_string()),
             None => Ok(()),

@@ -4,6 +4,8 @@ use super::args::{EvalArgs, PolicyWord, SetWord};
 use crate::cli::Usage;
 use crate::cli::engine::{Embedded, Source};
 use crate::cli::settings::RunOptions;
+use crate::engine::embedded;
+use crate::engine::local::inspect_model;
 use crate::eval::{Contender, Role, Spec, contenders};
 use crate::record::Policy;
 use crate::task::sets::Set;
@@ -22,25 +24,36 @@ pub struct Plan {
     /// What has to be run for that.
     pub needed: Spec,
     /// Who plays which roles.
-    pub sources: Vec<(Source, Vec<Role>)>,
+    pub players: Vec<Player>,
+}
+
+/// A model with its roles.
+#[derive(Debug)]
+pub struct Player {
+    /// Which.
+    pub source: Source,
+    /// What it is for.
+    pub roles: Vec<Role>,
+    /// How many of it side by side.
+    pub engines: usize,
 }
 
 impl Plan {
     /// Plans what was asked for.
     ///
     /// # Errors
-    /// [`Usage`] that says what to give instead.
-    pub fn new(args: &EvalArgs, options: &RunOptions) -> Result<Self, Usage> {
+    /// [`Usage`] that says what to give instead; a model that is none.
+    pub fn new(args: &EvalArgs, options: &RunOptions) -> anyhow::Result<Self> {
         let (name, set) = read_set(&args.task, args.set)?;
         let n = args.n.map_or(set.len(), |n| n as usize);
         if n > set.len() {
             let message = format!("--n {n}: {name} has {} instances", set.len());
-            return Err(Usage(message));
+            return Err(Usage(message).into());
         }
         let mut asked: Vec<PolicyWord> = Vec::new();
         for word in &args.policies {
             if asked.contains(word) {
-                return Err(Usage("--policies: each policy once".into()));
+                return Err(Usage("--policies: each policy once".into()).into());
             }
             asked.push(*word);
         }
@@ -58,12 +71,13 @@ impl Plan {
             width: usize::from(args.width),
         };
         check_temperatures(&spec)?;
+        check_picture(args.frontier.as_deref())?;
         let mut needed = spec.clone();
         if args.frontier.is_some() {
             needed.contenders.extend(contenders(&asked));
         }
         Ok(Self {
-            sources: sources(args, options, &asked)?,
+            players: players(args, options, &asked)?,
             name,
             set,
             spec,
@@ -143,16 +157,34 @@ fn check_temperatures(spec: &Spec) -> Result<(), Usage> {
     Ok(())
 }
 
-/// Who organizes, and who thinks alone; one source where it is the same.
-fn sources(
+/// Parameters up to which one engine leaves cores idle.
+const SMALL: u64 = 50_000_000;
+
+/// A picture that cannot be written is told before the work.
+fn check_picture(path: Option<&Path>) -> Result<(), Usage> {
+    let folder = path
+        .and_then(Path::parent)
+        .filter(|f| !f.as_os_str().is_empty());
+    match (path, folder) {
+        (Some(path), Some(folder)) if !folder.is_dir() => Err(Usage(format!(
+            "--frontier {}: there is no folder {}",
+            path.display(),
+            folder.display()
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Who organizes, and who thinks alone; one player where it is the same.
+fn players(
     args: &EvalArgs,
     options: &RunOptions,
     contenders: &[Contender],
-) -> Result<Vec<(Source, Vec<Role>)>, Usage> {
+) -> anyhow::Result<Vec<Player>> {
     let organized = contenders.iter().any(|c| c.policy == Policy::Asyncthink);
     let alone = contenders.iter().any(|c| c.policy != Policy::Asyncthink);
     let model = options.model.clone();
-    let mut sources = Vec::new();
+    let mut sources: Vec<(Source, Vec<Role>)> = Vec::new();
     if organized {
         let knows = args.task.len() == 1 && args.task[0].trim() == "countdown";
         if !knows && model.is_none() && args.script.is_none() {
@@ -160,7 +192,8 @@ fn sources(
                 "the model inside orgtop only knows small countdowns (`eval countdown`): give --model PATH (a \
                  folder of safetensors or a .gguf file)"
                     .into(),
-            ));
+            )
+            .into());
         }
         let source = Source::choose(model.clone(), args.script.clone(), Embedded::Serves)?;
         sources.push((source, vec![Role::Model]));
@@ -172,7 +205,34 @@ fn sources(
             None => sources.push((source, vec![Role::Baseline])),
         }
     }
-    Ok(sources)
+    let player = |(source, roles)| {
+        let small = parameters(&source)?.is_some_and(|count| count <= SMALL);
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let engines = args
+            .engines
+            .map_or(if small { cores } else { 1 }, usize::from);
+        anyhow::Ok(Player {
+            source,
+            roles,
+            engines,
+        })
+    };
+    sources.into_iter().map(player).collect()
+}
+
+/// Told before anything runs, so that a model that is none is not found out after hours.
+fn parameters(source: &Source) -> anyhow::Result<Option<u64>> {
+    match source {
+        Source::Script(_) => Ok(None),
+        Source::Embedded => Ok(Some(embedded::PARAMETERS)),
+        Source::Model(path) => {
+            let summary = inspect_model(path);
+            if let Some(problem) = summary.problem {
+                anyhow::bail!("{}: {problem}", path.display());
+            }
+            Ok(Some(summary.parameters).filter(|count| *count > 0))
+        }
+    }
 }
 
 fn lone_source(args: &EvalArgs, model: Option<PathBuf>) -> Result<Source, Usage> {
