@@ -58,14 +58,14 @@ fn training(criterion: &mut Criterion) {
             });
         });
         let gradient = vec![1e-3; weights.len()];
-        let mut optimizer = Optimizer::new(network.layout());
+        let slots = network.layout().slots();
+        let mut optimizer = Optimizer::new(network.layout().size());
         let rates = Rates {
             matrices: 0.02,
             others: 3e-3,
         };
         group.bench_function(BenchmarkId::new("optimizer", count), |bencher| {
-            bencher
-                .iter(|| optimizer.step(network.layout(), &mut weights, &gradient, rates, count));
+            bencher.iter(|| optimizer.step(slots, &mut weights, &gradient, rates, count));
         });
     }
     group.finish();
