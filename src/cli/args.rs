@@ -1,6 +1,7 @@
 //! The command line.
 
 use super::eval::EvalArgs;
+use super::line::LineName;
 use super::settings::{RunOptions, ScreenOptions};
 use super::train::TrainVerb;
 use clap::{Args, Parser, Subcommand};
@@ -53,6 +54,10 @@ pub enum Verb {
     Inspect(InspectArgs),
     /// Check that a session file agrees with itself
     Verify(FileArgs),
+    /// Compare two sessions, or two branches of one: FILE or FILE#branch each
+    Diff(DiffArgs),
+    /// Run a recorded session again with the same model, seed and commands, and say where it parts
+    Rerun(RerunArgs),
     /// Write the readable part of a damaged session to a new file
     Recover(RecoverArgs),
     /// List or remove recorded sessions
@@ -191,6 +196,46 @@ pub struct InspectArgs {
     /// Print one JSON object
     #[arg(long)]
     pub json: bool,
+}
+
+/// Arguments of `diff`.
+#[derive(Debug, Args)]
+pub struct DiffArgs {
+    /// A session file, with `#n` for its branch n [default: the last branch]
+    pub a: LineName,
+    /// The other one
+    pub b: LineName,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `rerun`.
+#[derive(Debug, Args)]
+pub struct RerunArgs {
+    /// The session file
+    pub file: PathBuf,
+    /// Take everything before this event (its `seq`) as recorded; decode from there on
+    #[arg(long, value_name = "SEQ")]
+    pub from: Option<u64>,
+    /// The recorded model; the weights must match
+    #[arg(long, value_name = "PATH", env = "ORGTOP_MODEL")]
+    pub model: Option<PathBuf>,
+    /// The recorded script
+    #[arg(long, value_name = "FILE")]
+    pub script: Option<PathBuf>,
+    /// Run even if the model is not the recorded one
+    #[arg(long)]
+    pub other_model: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+    /// Record to FILE instead of the sessions folder
+    #[arg(long, value_name = "FILE", conflicts_with = "no_record")]
+    pub record: Option<PathBuf>,
+    /// Do not record
+    #[arg(long)]
+    pub no_record: bool,
 }
 
 /// A session file.

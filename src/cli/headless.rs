@@ -17,10 +17,7 @@ use std::time::{Duration, Instant};
 /// Whatever kept the session from starting, or stdout.
 pub fn run(plan: Plan, json: bool) -> anyhow::Result<Exit> {
     let file = plan.file.clone();
-    let handle = launch(plan);
-    interrupt_on_signals(handle.commands.clone())?;
-    follow(&handle);
-    let finished = handle.wait()?;
+    let finished = finish(plan)?;
     let session = file.map(|f| f.display().to_string());
     let summary = Summary::new(&finished.header, &finished.organization, session.clone());
     if json {
@@ -35,6 +32,17 @@ pub fn run(plan: Plan, json: bool) -> anyhow::Result<Exit> {
         output::say(&format!("orgtop: the recording is incomplete: {error}"));
     }
     Ok(exit(&finished))
+}
+
+/// Runs a plan to its end, with progress where it can be seen.
+///
+/// # Errors
+/// Whatever kept the session from starting.
+pub fn finish(plan: Plan) -> anyhow::Result<Finished> {
+    let handle = launch(plan);
+    interrupt_on_signals(handle.commands.clone())?;
+    follow(&handle);
+    Ok(handle.wait()?)
 }
 
 /// An orderly end is done; breaking down, standing still or losing the recording is not.

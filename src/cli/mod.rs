@@ -1,15 +1,18 @@
 //! The command line: one file a verb.
 
 mod args;
+mod diff;
 mod doctor;
 mod engine;
 mod eval;
 mod headless;
 mod inspect;
+mod line;
 mod models;
 mod output;
 mod recover;
 mod replay;
+mod rerun;
 mod resume;
 mod run;
 mod screen;
@@ -115,6 +118,8 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
         Some(Verb::Replay(args)) => replay::run(&args, &config, &screen),
         Some(Verb::Inspect(args)) => inspect::run(&args),
         Some(Verb::Verify(args)) => verify::run(&args),
+        Some(Verb::Diff(args)) => diff::run(&args),
+        Some(Verb::Rerun(args)) => rerun::run(args, &config),
         Some(Verb::Recover(args)) => recover::run(&args),
         Some(Verb::Sessions(verb)) => sessions::run(verb, &config),
         Some(Verb::Models(args)) => models::run(&args),

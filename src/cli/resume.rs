@@ -59,7 +59,7 @@ pub fn run(args: ResumeArgs, config: &ConfigFile, screen: &ScreenOptions) -> any
 }
 
 /// Opens the engine, but refuses one whose tokens would mean something else.
-fn only_if_same(open: OpenEngine, header: Header) -> OpenEngine {
+pub fn only_if_same(open: OpenEngine, header: Header) -> OpenEngine {
     Box::new(move || {
         let engine = open()?;
         let (now, then) = (&engine.card().model, &header.engine.model);

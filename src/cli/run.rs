@@ -167,7 +167,11 @@ pub fn read_orders(path: Option<&Path>) -> anyhow::Result<VecDeque<Order>> {
     Ok(parse_orders(&text, &path.display().to_string())?)
 }
 
-fn where_to_record(
+/// Where a new session called `id` is recorded, if it is.
+///
+/// # Errors
+/// There is no folder for it.
+pub fn where_to_record(
     given: Option<PathBuf>,
     no_record: bool,
     config: &ConfigFile,

@@ -33,6 +33,8 @@ pub struct Emitter {
     /// `fork:2`, `answer`, …: what has happened, for scripted commands.
     happened: HashSet<String>,
     out: Vec<Event>,
+    /// Numbers of adopted events: what they were, and what they are.
+    adopted: BTreeMap<Seq, Seq>,
 }
 
 impl Emitter {
@@ -57,6 +59,7 @@ impl Emitter {
             started: Instant::now(),
             happened: HashSet::new(),
             out: Vec::new(),
+            adopted: BTreeMap::new(),
         }
     }
 
@@ -226,6 +229,42 @@ impl Emitter {
             }
         }
         self.history = history;
+    }
+
+    /// Takes in an event of another session, as the next of this one. All of them must come before the
+    /// first of its own.
+    pub fn adopt(&mut self, mut event: Event) {
+        let seq = self.coalescer.next_seq();
+        self.adopted.insert(event.seq, seq);
+        let cause = event.cause.take();
+        event.cause = cause.and_then(|old| self.adopted.get(&old).copied());
+        if matches!(event.body, Body::Effect { .. }) && event.cause.is_none() {
+            return;
+        }
+        event.seq = seq;
+        event.branch = self.branch;
+        self.coalescer = Coalescer::starting_at(seq.next());
+        self.note(&event);
+        if let Some(mailbox) = &self.mailbox {
+            mailbox.post(event.clone());
+        }
+        self.out.push(event);
+        self.pass_on();
+    }
+
+    /// Goes on from what was adopted.
+    pub fn settle_down(&mut self) {
+        self.adopted.clear();
+        self.org = self.log.clone();
+        self.step = self.org.now.step;
+        self.lived_us = self.org.now.us;
+        self.started = Instant::now();
+    }
+
+    /// Takes out everything that was recorded.
+    pub fn take_history(&mut self) -> History {
+        self.flush();
+        std::mem::take(&mut self.history)
     }
 
     /// Whether `fork:2`, `join:1`, `return:1`, `end:1`, `answer` or `error` has happened.

@@ -4,9 +4,10 @@ use super::config::RunConfig;
 use super::mailbox::{Mailbox, Phase};
 use super::orders::Order;
 use super::session::{Audience, Finished, Session};
+use super::take_over::Departure;
 use crate::engine::{Engine, EngineError};
 use crate::org::Command;
-use crate::record::{OpenError, Recorder, restore};
+use crate::record::{Header, OpenError, Recorder, restore};
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -33,6 +34,13 @@ pub enum Start {
     },
     /// An interrupted one, from its recorded tokens; recorded in the same file.
     Resumed(PathBuf),
+    /// A new session that goes on from a place of a recorded one.
+    From {
+        /// The place.
+        departure: Box<Departure>,
+        /// Its header, as [`Departure::header`] makes it.
+        header: Box<Header>,
+    },
 }
 
 /// Everything a session needs to start.
@@ -175,6 +183,14 @@ fn run(
                 .map(|file| Recorder::create(&file, &header))
                 .transpose()?;
             Session::begin(engine, header, &config, recorder, posted, plan.audience)?
+        }
+        Start::From { departure, header } => {
+            tracing::info!(id = header.id, file = ?plan.file, "session goes on from another");
+            let recorder = plan
+                .file
+                .map(|file| Recorder::create(&file, &header))
+                .transpose()?;
+            Session::take_over(engine, *header, &departure, recorder, posted, plan.audience)
         }
         Start::Resumed(file) => {
             tracing::info!(?file, "session goes on");

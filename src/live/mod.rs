@@ -11,6 +11,7 @@
 //! | `splice` | text nobody decodes; starting workers |
 //! | `steer` | what commands do |
 //! | `travel` | going back: edit, branch, undo |
+//! | `take_over` | a new session from a place of a recorded one |
 //! | `orders` | commands from a file |
 //! | `emitter` | stamping and handing on events |
 //! | `mailbox` | to the screen, without waiting for it |
@@ -29,6 +30,7 @@ mod session;
 mod settle;
 mod splice;
 mod steer;
+mod take_over;
 mod travel;
 
 pub use config::RunConfig;
@@ -38,3 +40,4 @@ pub use mailbox::{Batch, Mailbox, Phase, Report};
 pub use orders::{At, Order, OrderError, parse as parse_orders};
 pub use rescan::ProtocolRescan;
 pub use session::{Audience, Finished, Session};
+pub use take_over::Departure;

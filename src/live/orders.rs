@@ -1,7 +1,7 @@
 //! Commands from a file, each due at a place in the run.
 
 use super::emitter::Emitter;
-use crate::org::{Command, ErrorKind, ThreadId};
+use crate::org::{BranchId, Command, ErrorKind, ThreadId};
 use serde::Deserialize;
 use std::collections::VecDeque;
 
@@ -20,6 +20,13 @@ pub enum At {
         thread: ThreadId,
         /// How many.
         tokens: u64,
+    },
+    /// On a branch, at the first boundary at or after this step.
+    Place {
+        /// The branch.
+        branch: BranchId,
+        /// The step.
+        step: u64,
     },
     /// Once something has happened: `fork:2`, `join:1`, `return:1`, `end:1`, `answer`, `error`, …
     Event {
@@ -75,8 +82,7 @@ pub fn parse(text: &str, path: &str) -> Result<VecDeque<Order>, OrderError> {
     Ok(orders)
 }
 
-const WHEN: &str =
-    "expected {\"step\": n}, {\"thread\": \"1\", \"tokens\": n} or {\"event\": \"fork:2\"}";
+const WHEN: &str = "expected {\"step\": n}, {\"branch\": n, \"step\": n}, {\"thread\": \"1\", \"tokens\": n} or {\"event\": \"fork:2\"}";
 
 fn parse_line(line: &str) -> Result<Order, String> {
     let mut object: serde_json::Map<String, serde_json::Value> = serde_json::from_str(line)
@@ -137,6 +143,9 @@ impl Order {
         match &self.at {
             None => true,
             Some(At::Step { step }) => emitter.step.0 >= *step,
+            Some(At::Place { branch, step }) => {
+                emitter.org.branch() == *branch && emitter.step.0 >= *step
+            }
             Some(At::Tokens { thread, tokens }) => emitter
                 .org
                 .thread(*thread)

@@ -115,7 +115,7 @@ impl Session {
         reread
     }
 
-    fn announce_continuation(&mut self) {
+    pub(super) fn announce_continuation(&mut self) {
         let cause = self.emitter.emit(
             Author::Human,
             None,

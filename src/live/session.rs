@@ -59,6 +59,8 @@ pub struct Finished {
     pub stuck: bool,
     /// The final state.
     pub organization: crate::org::Organization,
+    /// Everything that led there, on all branches.
+    pub history: crate::record::History,
     /// The header.
     pub header: Header,
     /// What the recorder could not do.
@@ -345,7 +347,9 @@ impl Session {
             .take_recorder()
             .and_then(|recorder| recorder.finish().err())
             .map(|e| e.to_string());
+        let history = self.emitter.take_history();
         Finished {
+            history,
             unfired,
             stuck: self.stuck,
             organization: self.emitter.org,

@@ -12,6 +12,8 @@
 //! | [`SessionFile`] | opening, and reading from first to last |
 //! | [`Player`] | any place at once, and on from there |
 //! | [`restore()`], [`recover()`], [`verify()`] | contexts to resume from; a readable copy; does it agree with itself |
+//! | [`History`], [`LineOf`] | every line of a session that went back; one of them, whole |
+//! | [`Comparison`] | two lines side by side |
 //! | [`store`] | the folder: names, list, pruning |
 //!
 //! Not here: what events mean (`org`), who makes them (`live`), and how text is scanned (`protocol`,
@@ -19,6 +21,7 @@
 
 mod append;
 mod coalesce;
+mod compare;
 mod damage;
 mod encoder;
 mod error;
@@ -26,6 +29,7 @@ mod escape;
 mod header;
 mod history;
 pub mod line;
+mod line_of;
 mod lines;
 mod player;
 mod reader;
@@ -40,11 +44,13 @@ mod writer;
 
 pub use append::Appending;
 pub use coalesce::Coalescer;
+pub use compare::{Comparison, Divergence, ThreadPair, TokenAt};
 pub use damage::{Damage, DamageKind, Report};
 pub use encoder::Encoder;
 pub use error::{OpenError, RecordError};
 pub use header::{FORMAT, Header, Limits, Parent, Policy, PoolPolicy, Prompts, VERSION, Version};
 pub use history::{History, stands};
+pub use line_of::{LineOf, LineOfError, history};
 pub use player::{
     Direction, Extent, Landmark, MAX_BATCH, Older, Player, Position, Target, Text, TextFrom,
     TextLimit, Until,

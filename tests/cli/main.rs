@@ -5,6 +5,7 @@ mod contract;
 mod eval;
 mod harness;
 mod steering;
+mod travel;
 
 /// What the program says, word for word.
 #[test]
