@@ -179,6 +179,15 @@ pub struct ReplayArgs {
     /// Start at this step, at the `start`, or at the `end`
     #[arg(long, value_name = "STEP")]
     pub at: Option<String>,
+    /// Model to take over with; the recorded weights must match
+    #[arg(long, value_name = "PATH", env = "ORGTOP_MODEL")]
+    pub model: Option<PathBuf>,
+    /// Script to take over with
+    #[arg(long, value_name = "FILE")]
+    pub script: Option<PathBuf>,
+    /// Take over even if the model is not the recorded one
+    #[arg(long)]
+    pub other_model: bool,
 }
 
 fn speed(text: &str) -> Result<f32, String> {

@@ -1,11 +1,15 @@
 //! `orgtop replay`
 
-use super::args::ReplayArgs;
+use super::args::{OutputArgs, ReplayArgs};
+use super::engine::{Embedded, Source};
+use super::resume::only_if_same;
+use super::run::{self, where_to_record};
 use super::settings::{ConfigFile, ScreenOptions};
 use super::{Exit, Usage, output, screen};
-use crate::org::Step;
+use crate::live::{Audience, Departure, Plan, Start};
+use crate::org::{Place, Step};
 use crate::record::store::{self, Entry};
-use crate::record::{Player, SessionFile, Target};
+use crate::record::{Player, SessionFile, Target, history};
 use crate::tui::app;
 use crate::tui::picker::{Choice, Item, pick};
 use crate::tui::plain::PlainLog;
@@ -13,6 +17,7 @@ use crate::tui::replay::Replay;
 use crate::tui::run::run_replay;
 use crate::tui::terminal::Screen;
 use crate::tui::terminal::signals::end_by;
+use std::collections::VecDeque;
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -45,7 +50,10 @@ pub fn run(
             None => return Ok(Exit::Done),
         },
     };
-    show(file, options, args.speed, target)
+    match show(file.clone(), options, args.speed, target)? {
+        Some(place) => take_over(&file, place, args, config, options),
+        None => Ok(Exit::Done),
+    }
 }
 
 fn target(text: &str) -> Result<Target, Usage> {
@@ -64,7 +72,7 @@ fn show(
     options: &ScreenOptions,
     speed: Option<f32>,
     at: Option<Target>,
-) -> anyhow::Result<Exit> {
+) -> anyhow::Result<Option<Place>> {
     if !screen::has_keys(options) {
         return lines(&file);
     }
@@ -81,13 +89,63 @@ fn show(
     let replay = Replay::new(player).at_speed(speed.unwrap_or(1.0));
     match run_replay(replay, screen::options(options, name)?)? {
         app::Exit::Signal(ending) => end_by(ending),
+        app::Exit::TakeOver(place) => return Ok(Some(place)),
         app::Exit::Done | app::Exit::Forced => {}
     }
-    Ok(Exit::Done)
+    Ok(None)
+}
+
+/// Goes on live from `place`, in a new session.
+fn take_over(
+    file: &SessionFile,
+    place: Place,
+    args: &ReplayArgs,
+    config: &ConfigFile,
+    options: &ScreenOptions,
+) -> anyhow::Result<Exit> {
+    let header = file.header();
+    let source = Source::choose(
+        args.model.clone().or_else(|| config.run.model.clone()),
+        args.script.clone(),
+        Embedded::for_query(&header.query),
+    )?;
+    let open = source.open(&config.run)?;
+    let open = if args.other_model {
+        open
+    } else {
+        only_if_same(open, header.clone())
+    };
+    let history = history(file)?;
+    let place = history.settled(place);
+    let now = jiff::Zoned::now();
+    let id = store::new_id(&now);
+    let record = where_to_record(None, false, config, &id)?;
+    let departure = Departure {
+        header: header.clone(),
+        history,
+        place,
+    };
+    let header = departure.header(id, now.timestamp().to_string());
+    let plan = Plan {
+        open,
+        start: Start::From {
+            departure: Box::new(departure),
+            header: Box::new(header),
+        },
+        file: record,
+        orders: VecDeque::new(),
+        audience: Audience::Person,
+    };
+    let output = OutputArgs {
+        headless: false,
+        json: false,
+        commands: None,
+    };
+    run::show(plan, &output, options, source.to_string())
 }
 
 /// Without a screen the whole session is printed at once.
-fn lines(file: &SessionFile) -> anyhow::Result<Exit> {
+fn lines(file: &SessionFile) -> anyhow::Result<Option<Place>> {
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
     let mut log = PlainLog::default();
     let mut events = file.events();
@@ -95,14 +153,14 @@ fn lines(file: &SessionFile) -> anyhow::Result<Exit> {
         let event = recorded?.event;
         if let Err(e) = log.event(&event, &mut out) {
             output::taken(Err(e))?;
-            return Ok(Exit::Done);
+            return Ok(None);
         }
     }
     output::taken(log.finish(&mut out).and_then(|()| out.flush()))?;
     for line in events.report().to_string().lines() {
         output::say(&format!("orgtop: {line}"));
     }
-    Ok(Exit::Done)
+    Ok(None)
 }
 
 /// Where a session of the list comes from.

@@ -150,19 +150,11 @@ fn departure(history: &History, from: Option<u64>) -> Result<Place, String> {
             "--from {asked}: nothing had begun before that event"
         ));
     };
-    let own = || events.iter().filter(|e| e.branch == before.branch);
-    let reached = own().filter(|e| e.seq < seq).map(Event::last_step).max();
-    // Threads decode in lock-step: nobody may be ahead of a token that is still to come.
-    let next = own()
-        .filter(|e| e.seq >= seq && matches!(e.body, Body::Tokens { .. }))
-        .map(|e| Step(e.step.0.saturating_sub(1)))
-        .min();
-    let reached = reached.unwrap_or_default();
-    Ok(Place {
+    Ok(history.settled(Place {
         branch: before.branch,
         seq,
-        step: next.map_or(reached, |next| next.min(reached)),
-    })
+        step: Step(u64::MAX),
+    }))
 }
 
 /// `from`, or the command that was being carried out then.

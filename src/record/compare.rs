@@ -42,8 +42,13 @@ impl Divergence {
     /// When the earlier of both came.
     #[must_use]
     pub fn step(&self) -> Option<Step> {
-        let steps = [&self.a, &self.b].into_iter().flatten().map(|t| t.step);
-        steps.min()
+        self.when().map(|(first, _)| first)
+    }
+
+    /// When both came, the earlier one first. What follows from a change comes later on one of the lines.
+    fn when(&self) -> Option<(Step, Step)> {
+        let steps = || [&self.a, &self.b].into_iter().flatten().map(|t| t.step);
+        steps().min().zip(steps().max())
     }
 
     /// How much likelier the second line's token was than the first's where the second line drew it:
@@ -98,9 +103,9 @@ impl Comparison {
             let (pair, parts) = pair(id, left, right);
             threads.push(pair);
             let Some(parts) = parts else { continue };
-            let earlier = match (&divergence, parts.step()) {
+            let earlier = match (&divergence, parts.when()) {
                 (None, _) => true,
-                (Some(first), Some(step)) => first.step().is_none_or(|s| step < s),
+                (Some(first), Some(when)) => first.when().is_none_or(|w| when < w),
                 (Some(_), None) => false,
             };
             if earlier {

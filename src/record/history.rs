@@ -126,6 +126,28 @@ impl History {
         }
     }
 
+    /// Everything on the line of `place` before its event, but nobody ahead of a token that is still to
+    /// come: threads decode in lock-step, and records hold many steps of one thread.
+    #[must_use]
+    pub fn settled(&self, place: Place) -> Place {
+        let Some((segment, events)) = self.segment(place.branch) else {
+            return place;
+        };
+        let reached = events.iter().filter(|e| e.seq < place.seq);
+        let from = segment.from.map_or(Step(0), |from| from.step);
+        let reached = reached.map(Event::last_step).max().unwrap_or(from);
+        let next = events
+            .iter()
+            .filter(|e| e.seq >= place.seq && matches!(e.body, Body::Tokens { .. }))
+            .map(|e| Step(e.step.0.saturating_sub(1)))
+            .min()
+            .unwrap_or(reached);
+        Place {
+            step: place.step.min(reached).min(next),
+            ..place
+        }
+    }
+
     /// The step in which `thread` decoded its token `index` (from 0) on the line that ends at `place`.
     #[must_use]
     pub fn step_of(&self, place: Place, thread: ThreadId, index: u64) -> Option<Step> {

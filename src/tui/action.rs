@@ -114,6 +114,10 @@ actions! {
     Join "join" Live ["J"] "join now" "Make the organizer join a worker now";
     Answer "answer" Live ["a"] "answer now" "Make the organizer write its answer now";
     StopMenu "stop" Live ["x"] "stop" "Open the stop menu of the selected thread";
+    Edit "edit" Live ["e"] "edit" "Change the selected thread's text and go on from there";
+    Branch "branch" Live ["b"] "branch" "Go back to the cursor's token, on a new branch";
+    Undo "undo" Live ["u"] "undo" "Go to the state before the last steering command";
+    Redo "redo" Live ["U"] "redo" "Go to the state that the last undo left";
     Mark "mark" Live ["m"] "mark" "Name this moment";
     Slower "slower" Live ["{"] "slower" "Limit decoding to fewer tokens a second";
     Faster "faster" Live ["}"] "faster" "Raise or lift the speed limit";
@@ -129,6 +133,8 @@ actions! {
     ReplayEnd "replay-end" Replay ["end"] "end" "Go to the end";
     PreviousEvent "previous-event" Replay ["["] "event back" "Go to the event before";
     NextEvent "next-event" Replay ["]"] "event on" "Go to the next event";
+
+    TakeOver "take-over" Replay ["enter"] "take over" "Go on live from here, in a new session";
 
     Up "up" Panes ["up" "k"] "up" "Scroll up; in rows, the thread above";
     Down "down" Panes ["down" "j"] "down" "Scroll down; in rows, the thread below";
@@ -175,6 +181,7 @@ actions! {
     Layout "layout" Any ["v"] "layout" "Next layout: automatic, split, grid, rows";
     Inspector "inspector" Any ["i"] "inspect" "Show exactly what the selected thread sees";
     WhatIf "what-if" Any ["w"] "what if" "Slack, blame, and T without the selected worker";
+    Branches "branches" Any ["d"] "branches" "The tree of branches: see, compare, go to one";
     CriticalPath "critical-path" Any ["c"] "critical path" "Draw the critical path in bold, or not";
     TimeAxis "time-axis" Any ["T"] "steps/ms" "Timeline in ideal steps or lived milliseconds";
     ZoomIn "zoom-in" Any ["+"] "zoom in" "Timeline: zoom in";

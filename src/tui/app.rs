@@ -5,6 +5,7 @@
 //! here. The first frame is drawn before anything has come. What a running session posts is taken only
 //! when a frame is due, so that a fast session never makes the screen work more.
 
+use super::compared::Compared;
 use super::escape::Escapes;
 use super::keymap::Keymap;
 use super::look::Look;
@@ -17,6 +18,7 @@ use super::terminal::signals::{Ending, Notice, watch};
 use super::text::start_highlighting;
 use super::update::{Effect, Input, update};
 use super::view;
+use crate::org::Place;
 use crossterm::event::{Event as TerminalEvent, MouseEventKind};
 use futures_util::StreamExt;
 use std::io;
@@ -32,6 +34,8 @@ pub enum Exit {
     Done,
     /// The session did not answer and was left behind: end the process.
     Forced,
+    /// To go on live from here, in a new session.
+    TakeOver(Place),
     /// By a signal; hand it to [`super::terminal::signals::end_by`] once everything is saved.
     Signal(Ending),
 }
@@ -271,6 +275,13 @@ impl<'a, S: Surface> App<'a, S> {
                         self.model.say(format!("pager: {why}"));
                     }
                     self.reopen = true;
+                }
+                Effect::TakeOver => self.exit = self.source.place().map(Exit::TakeOver),
+                Effect::Compare(a, b) => {
+                    let file = self.model.report.file.clone();
+                    let compared = Compared::read(&a, &b, || self.source.session(file.as_deref()));
+                    let input = Input::Compared(compared.map(Box::new));
+                    self.serve(input, Urgency::Input)?;
                 }
                 Effect::Seek(_)
                 | Effect::Play(_)

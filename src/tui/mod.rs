@@ -19,7 +19,8 @@
 
 pub mod action;
 pub mod app;
-pub mod escape;
+pub mod compared;
+mod escape;
 pub mod habit;
 pub mod ideal;
 pub mod keymap;
@@ -32,6 +33,7 @@ pub mod plain;
 pub mod popup;
 pub mod rate;
 pub mod replay;
+pub mod rewrite;
 pub mod run;
 pub mod sign;
 pub mod source;

@@ -14,12 +14,14 @@ pub use parts::{
 };
 
 use super::action::Context;
+use super::compared::Compared;
 use super::ideal::Ideal;
 use super::keymap::Keymap;
 use super::layout::{self, Choice, Screen, Wanted};
 use super::look::Look;
 use super::popup::{Draft, Popup};
 use super::rate::Rate;
+use super::rewrite::Rewrite;
 use super::text::Transcript;
 use super::thread_view::ThreadView;
 use super::widget::timeline::geometry::Axis;
@@ -73,6 +75,10 @@ pub struct Model {
     pub popups: Vec<Popup>,
     /// The sub-query being written; kept when the composer closes.
     pub draft: Draft,
+    /// The edit of a thread's text being written.
+    pub rewrite: Option<Rewrite>,
+    /// Two lines side by side.
+    pub compared: Option<Box<Compared>>,
     /// A short message.
     pub notice: Option<Notice>,
     /// Tokens a second and thread; 0: no limit.
@@ -118,6 +124,8 @@ impl Model {
             timeline: TimelineView::default(),
             popups: Vec::new(),
             draft: Draft::default(),
+            rewrite: None,
+            compared: None,
             notice: None,
             speed_limit: 0,
             leaving: Leaving::No,
@@ -168,9 +176,10 @@ impl Model {
 
     /// Tells the texts of the threads anew: the organization has gone to another place.
     pub fn retell(&mut self, contexts: &BTreeMap<ThreadId, RestoredThread>) {
+        let us = self.organization.now.us;
         self.threads = contexts
             .iter()
-            .map(|(id, context)| (*id, ThreadView::of(context)))
+            .map(|(id, context)| (*id, ThreadView::of(context, us)))
             .collect();
         self.ideal.forget();
         self.timeline.cursor = None;
@@ -249,7 +258,7 @@ impl Model {
         };
         match self.popups.last() {
             Some(Popup::Stop) => vec![Context::Stop],
-            Some(Popup::Inspector { .. } | Popup::WhatIf { .. }) => {
+            Some(Popup::Inspector { .. } | Popup::WhatIf { .. } | Popup::Compare { .. }) => {
                 vec![Context::Panel, feed, Context::Any]
             }
             Some(Popup::Help { .. }) => vec![Context::Panel],

@@ -1,6 +1,6 @@
 //! What lies over the panes: its state, not its keys and not its looks.
 
-use crate::org::ThreadId;
+use crate::org::{BranchId, ThreadId};
 use ratatui_textarea::TextArea;
 use std::time::Duration;
 
@@ -20,6 +20,8 @@ pub enum Purpose {
     Seek,
     /// The name of a mark.
     Mark,
+    /// Another session to compare with.
+    CompareWith,
 }
 
 impl Purpose {
@@ -32,6 +34,7 @@ impl Purpose {
             Self::Filter => "show threads with",
             Self::Seek => "go to %",
             Self::Mark => "mark as",
+            Self::CompareWith => "compare with session file",
         }
     }
 }
@@ -68,6 +71,20 @@ pub enum Popup {
     /// Slack, blame, predictions.
     WhatIf {
         /// First row shown.
+        scroll: usize,
+    },
+    /// The editor for a thread's text, which lives in [`super::model::Model::rewrite`].
+    Edit,
+    /// Every branch.
+    Branches {
+        /// Which row is chosen.
+        chosen: usize,
+        /// A branch to compare with.
+        marked: Option<BranchId>,
+    },
+    /// Two lines side by side: [`super::model::Model::compared`].
+    Compare {
+        /// First pair of lanes shown.
         scroll: usize,
     },
     /// Ways to stop the selected thread.

@@ -6,9 +6,10 @@
 use super::model::{Model, Playback};
 use super::text::{Piece, Transcript};
 use super::update::{Effect, Input, Place};
-use crate::org::{Step, ThreadId};
+use crate::org::{Body, Event, Step, ThreadId};
 use crate::record::{
-    Direction, Landmark, Older, Origin, Player, Target, TextFrom, TextLimit, TextPiece, Until,
+    Direction, Landmark, Older, Origin, Player, SessionFile, Target, TextFrom, TextLimit,
+    TextPiece, Until,
 };
 use std::collections::BTreeMap;
 use std::io;
@@ -74,6 +75,18 @@ impl Replay {
         self
     }
 
+    /// The file.
+    #[must_use]
+    pub fn file(&self) -> &SessionFile {
+        self.player.file()
+    }
+
+    /// The place of the session that is shown.
+    #[must_use]
+    pub fn place(&self) -> crate::org::Place {
+        self.player.organization().here()
+    }
+
     /// Where it stands.
     #[must_use]
     pub fn playback(&self) -> Playback {
@@ -127,13 +140,13 @@ impl Replay {
         let us = self.clock.us + passed * f64::from(self.playback.speed);
         let events = self.player.advance(Until::Us(us as u64))?;
         if !events.is_empty() {
-            inputs.push(Input::Events(events));
+            inputs.push(self.happened(events)?);
         } else if us - self.player.position().us as f64 > IDLE {
             let next = self.player.advance(Until::Event)?;
             if next.is_empty() {
                 return self.at_the_end(inputs);
             }
-            inputs.push(Input::Events(next));
+            inputs.push(self.happened(next)?);
             self.set_clock(now);
         } else if self.player.position().us >= self.playback.length {
             return self.at_the_end(inputs);
@@ -152,7 +165,7 @@ impl Replay {
             // Records of the same time may be left.
             let rest = self.player.advance(Until::End)?;
             if !rest.is_empty() {
-                inputs.push(Input::Events(rest));
+                inputs.push(self.happened(rest)?);
                 return Ok(inputs);
             }
             self.playback.playing = false;
@@ -206,12 +219,20 @@ impl Replay {
             Place::Step(by) => {
                 self.playback.playing = false;
                 let to = Step(step.saturating_add(u64::from(by.unsigned_abs())));
-                let events = self.player.advance(Until::Step(to))?;
+                let mut events = self.player.advance(Until::Step(to))?;
+                if events.is_empty() {
+                    // The branch ends here: on to the next one.
+                    events = self.player.advance(Until::Event)?;
+                }
                 self.playback.position = self.player.position().us;
                 Ok(vec![
-                    Input::Events(events),
+                    self.happened(events)?,
                     Input::Playback(self.playback()),
                 ])
+            }
+            Place::Branch(branch) => {
+                self.playback.playing = false;
+                self.go(Target::Branch(branch))
             }
             Place::Event(by) => {
                 self.playback.playing = false;
@@ -244,6 +265,16 @@ impl Replay {
             wall: now,
             us: self.player.position().us as f64,
         };
+    }
+
+    /// What the screen is told of `events`: after a turn to another place the texts are others.
+    fn happened(&mut self, events: Vec<Event>) -> io::Result<Input> {
+        let turns = events.iter().any(|e| matches!(e.body, Body::Branch { .. }));
+        if turns {
+            self.jump()
+        } else {
+            Ok(Input::Events(events))
+        }
     }
 
     /// The organization here, with the newest text of each thread.

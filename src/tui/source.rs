@@ -4,8 +4,10 @@ use super::model::{Model, Playback};
 use super::replay::Replay;
 use super::update::{Effect, Input};
 use crate::live::{Batch, Mailbox};
-use crate::org::Command;
+use crate::org::{Command, Place};
+use crate::record::SessionFile;
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::time::Instant;
@@ -60,6 +62,29 @@ impl Source {
         match self {
             Self::Live(live) => Some(live.mailbox.take()),
             Self::Replay(_) => None,
+        }
+    }
+
+    /// The session on screen, to be read from its file.
+    ///
+    /// # Errors
+    /// In words: it is not recorded, or its file does not open.
+    pub fn session(&self, file: Option<&Path>) -> Result<SessionFile, String> {
+        match (self, file) {
+            (Self::Replay(replay), _) => Ok(replay.file().clone()),
+            (Self::Live(_), Some(path)) => SessionFile::open(path).map_err(|e| e.to_string()),
+            (Self::Live(_), None) => {
+                Err("this session is not recorded: nothing to read from".into())
+            }
+        }
+    }
+
+    /// Where a recording stands, to go on from there.
+    #[must_use]
+    pub fn place(&self) -> Option<Place> {
+        match self {
+            Self::Live(_) => None,
+            Self::Replay(replay) => Some(replay.place()),
         }
     }
 

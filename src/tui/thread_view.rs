@@ -50,10 +50,9 @@ impl ThreadView {
         }
     }
 
-    /// A thread as it stands with this context.
+    /// A thread as it stands with this context, which it was given at `us`.
     #[must_use]
-    pub fn of(context: &RestoredThread) -> Self {
-        let us = context.pieces.last().map_or(0, |piece| piece.us);
+    pub fn of(context: &RestoredThread, us: u64) -> Self {
         let mut view = Self::new(context.prompt.clone(), us);
         for piece in &context.pieces {
             let kind = match piece.origin {

@@ -8,15 +8,17 @@ mod mouse;
 mod popups;
 mod select;
 mod steer;
+mod travel;
 
 pub use popups::callable;
 
 use super::action::{Action, Context};
+use super::compared::{Compared, LineRef};
 use super::keymap::Key;
 use super::model::{Leaving, Model, Playback};
 use super::text::Transcript;
 use crate::live::{Batch, Phase};
-use crate::org::{Body, Command, Event, Organization, ThreadId};
+use crate::org::{Body, BranchId, Command, Event, Organization, ThreadId};
 use crate::record::Header;
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseEvent};
 use std::collections::BTreeMap;
@@ -42,6 +44,8 @@ pub enum Input {
     Header(Box<Header>),
     /// Older text of a thread, to go before what is there.
     Older(ThreadId, Transcript),
+    /// Two lines were compared, or why not.
+    Compared(Result<Box<Compared>, String>),
     /// Something to know about a recording.
     Warning(String),
     /// Where a recording stands.
@@ -61,6 +65,8 @@ pub enum Place {
     Event(i32),
     /// This many hundredths of the session, 0 to 100.
     Percent(f64),
+    /// Where a branch was left, or has come to.
+    Branch(BranchId),
     /// The beginning.
     Start,
     /// The end.
@@ -80,6 +86,10 @@ pub enum Effect {
     Speed(f32),
     /// Begin again at the end, or not.
     Loop(bool),
+    /// Compare two lines.
+    Compare(LineRef, LineRef),
+    /// Leave the recording and go on live from where it stands.
+    TakeOver,
     /// Read older text of a thread.
     Older(ThreadId),
     /// Put text into the clipboard.
@@ -131,6 +141,17 @@ pub fn update(model: &mut Model, input: Input, now: Duration) -> Vec<Effect> {
             if let Some(view) = model.threads.get_mut(&id) {
                 view.text.prepend(text);
             }
+            Vec::new()
+        }
+        Input::Compared(Ok(compared)) => {
+            model.compared = Some(compared);
+            model
+                .popups
+                .push(super::popup::Popup::Compare { scroll: 0 });
+            Vec::new()
+        }
+        Input::Compared(Err(why)) => {
+            model.say(why);
             Vec::new()
         }
         Input::Warning(text) => {

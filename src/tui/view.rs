@@ -15,7 +15,9 @@
 //! ```
 
 mod ask;
+pub mod compare;
 mod composer;
+mod edit;
 mod footer;
 pub mod frame;
 mod header;
@@ -28,6 +30,7 @@ mod pick;
 mod rows;
 mod stop;
 pub mod timeline;
+pub mod tree;
 mod what_if;
 
 use super::layout;
@@ -89,6 +92,14 @@ fn popups(model: &mut Model, area: Rect, frame: &mut Frame<'_>) {
                 let shown = what_if::draw(model, *scroll, area, buffer);
                 model.popups[i] = Popup::WhatIf { scroll: shown };
             }
+            Popup::Compare { scroll } => {
+                let shown = compare::draw(model, *scroll, area, buffer);
+                model.popups[i] = Popup::Compare { scroll: shown };
+            }
+            Popup::Branches { chosen, marked } => {
+                tree::draw(model, *chosen, *marked, area, buffer);
+            }
+            Popup::Edit => edit::draw(model, area, frame),
             Popup::Palette { text, chosen } => palette::draw(model, text, *chosen, area, frame),
             Popup::Stop => stop::draw(model, area, buffer),
             Popup::Composer => composer::draw(model, area, frame),

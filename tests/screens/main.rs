@@ -8,3 +8,4 @@ mod replay;
 mod screen;
 mod storm;
 mod story;
+mod travel;

@@ -46,6 +46,8 @@ pub enum Target {
     Step(Step),
     /// Here, on whatever branch.
     Place(Place),
+    /// After the last event of this branch.
+    Branch(BranchId),
     /// After all records that began by this time.
     Us(u64),
     /// After the last event.
@@ -175,6 +177,12 @@ impl Player {
     #[must_use]
     pub fn path(&self) -> &Path {
         self.file.path()
+    }
+
+    /// The file it plays.
+    #[must_use]
+    pub fn file(&self) -> &SessionFile {
+        &self.file
     }
 
     /// What is wrong with the file, as far as it has been looked at: final once [`Self::scanned`].

@@ -34,6 +34,10 @@ impl Player {
             }
             Target::Seq(seq) => Until::Seq(seq),
             Target::Step(step) => self.until_step(step)?,
+            Target::Branch(branch) => match self.first_beyond(|p| p.branch > branch)? {
+                Some(next) => Until::Seq(Seq(next.place.seq.0.saturating_sub(1))),
+                None => Until::End,
+            },
             Target::Place(place) => Until::Place(place),
             Target::Us(us) => Until::Us(us),
             Target::End => Until::End,

@@ -2,6 +2,7 @@
 
 use super::select::{self, Move};
 use super::steer::steer;
+use super::travel::travel;
 use super::{Effect, Place, leave};
 use crate::org::ThreadId;
 use crate::tui::action::Action;
@@ -27,6 +28,12 @@ pub fn act(model: &mut Model, action: Action, key: Option<KeyEvent>) -> Vec<Effe
         | Action::Mark
         | Action::Slower
         | Action::Faster => steer(model, action),
+        Action::Edit
+        | Action::Branch
+        | Action::Undo
+        | Action::Redo
+        | Action::Branches
+        | Action::TakeOver => travel(model, action),
         Action::PlayPause
         | Action::ReplayBack
         | Action::ReplayOn
@@ -143,8 +150,12 @@ fn panel(model: &mut Model, panel: Popup) -> Vec<Effect> {
 }
 
 fn scroll_panel(model: &mut Model, change: impl Fn(usize) -> usize) -> Vec<Effect> {
-    if let Some(Popup::Help { scroll } | Popup::Inspector { scroll } | Popup::WhatIf { scroll }) =
-        model.popups.last_mut()
+    if let Some(
+        Popup::Help { scroll }
+        | Popup::Inspector { scroll }
+        | Popup::WhatIf { scroll }
+        | Popup::Compare { scroll },
+    ) = model.popups.last_mut()
     {
         *scroll = change(*scroll);
     }

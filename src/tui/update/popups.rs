@@ -2,6 +2,7 @@
 
 use super::act::act;
 use super::select;
+use super::travel;
 use super::{Effect, Place, leave};
 use crate::org::Command;
 use crate::tui::action::{Context, Row, find};
@@ -17,7 +18,11 @@ const LONGEST_FIELD: usize = 400;
 pub fn key(model: &mut Model, key: KeyEvent) -> Option<Vec<Effect>> {
     let popup = model.popups.last_mut()?;
     match popup {
-        Popup::Help { .. } | Popup::Inspector { .. } | Popup::WhatIf { .. } | Popup::Stop => {
+        Popup::Help { .. }
+        | Popup::Inspector { .. }
+        | Popup::WhatIf { .. }
+        | Popup::Compare { .. }
+        | Popup::Stop => {
             if key.code == KeyCode::Char('q') && !matches!(popup, Popup::Stop) {
                 model.popups.pop();
                 return Some(Vec::new());
@@ -31,6 +36,8 @@ pub fn key(model: &mut Model, key: KeyEvent) -> Option<Vec<Effect>> {
             None
         }
         Popup::Composer => Some(composer(model, key)),
+        Popup::Edit => Some(travel::edit_key(model, key)),
+        Popup::Branches { .. } => Some(travel::branches_key(model, key)),
         Popup::Ask { .. } => Some(answer(model, key)),
         Popup::Pick { .. } => Some(pick(model, key)),
         Popup::Palette { .. } => Some(palette(model, key)),
@@ -46,6 +53,12 @@ pub fn paste(model: &mut Model, text: &str) {
         Some(Popup::Composer) => {
             model.draft.editor.insert_str(safe_text(text).as_ref());
             model.draft.complaint = None;
+        }
+        Some(Popup::Edit) => {
+            if let Some(rewrite) = &mut model.rewrite {
+                rewrite.editor.insert_str(safe_text(text).as_ref());
+                rewrite.complaint = None;
+            }
         }
         Some(Popup::Field {
             text: into,
@@ -158,6 +171,7 @@ fn submit(model: &mut Model, purpose: Purpose, text: &str) -> Vec<Effect> {
                 Vec::new()
             }
         },
+        Purpose::CompareWith => travel::compare_with(model, text),
         Purpose::Mark => {
             let name = if text.is_empty() {
                 format!("step {}", model.organization.now.step)
