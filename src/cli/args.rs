@@ -91,6 +91,9 @@ pub struct RunArgs {
     /// A task instead of a question: "countdown 10 6 5 3 = 30", "countdown", "sudoku", "math FILE#n"
     #[arg(long, value_name = "SPEC", conflicts_with = "query")]
     pub task: Option<String>,
+    /// One of the prepared queries by its name; `list` shows them
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["query", "task"])]
+    pub preset: Option<String>,
     /// How to run
     #[command(flatten)]
     pub options: RunOptions,
@@ -120,6 +123,18 @@ pub struct OutputArgs {
     /// Commands to give at set places, JSON lines like {"at": {"step": 5}, "do": "pause"}
     #[arg(long, value_name = "FILE", long_help = COMMANDS_HELP)]
     pub commands: Option<PathBuf>,
+}
+
+impl OutputArgs {
+    /// A screen, and nobody but the person gives commands.
+    #[must_use]
+    pub fn on_screen() -> Self {
+        Self {
+            headless: false,
+            json: false,
+            commands: None,
+        }
+    }
 }
 
 const COMMANDS_HELP: &str = "Commands to give at set places, one JSON object a line, each once and in \

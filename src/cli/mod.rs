@@ -1,6 +1,7 @@
 //! The command line: one file a verb.
 
 mod args;
+mod asked;
 mod diff;
 mod doctor;
 mod engine;
@@ -10,6 +11,7 @@ mod inspect;
 mod line;
 mod models;
 mod output;
+mod presets;
 mod recover;
 mod replay;
 mod rerun;

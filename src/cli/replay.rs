@@ -1,6 +1,7 @@
 //! `orgtop replay`
 
 use super::args::{OutputArgs, ReplayArgs};
+use super::asked::Asked;
 use super::engine::{Embedded, Source};
 use super::resume::only_if_same;
 use super::run::{self, where_to_record};
@@ -90,7 +91,7 @@ fn show(
     match run_replay(replay, screen::options(options, name)?)? {
         app::Exit::Signal(ending) => end_by(ending),
         app::Exit::TakeOver(place) => return Ok(Some(place)),
-        app::Exit::Done | app::Exit::Forced => {}
+        app::Exit::Done | app::Exit::Again(_) | app::Exit::Forced => {}
     }
     Ok(None)
 }
@@ -109,6 +110,7 @@ fn take_over(
         args.script.clone(),
         Embedded::for_query(&header.query),
     )?;
+    let asked = Asked::after(header, args.model.clone(), args.script.clone(), config);
     let open = source.open(&config.run)?;
     let open = if args.other_model {
         open
@@ -136,12 +138,9 @@ fn take_over(
         orders: VecDeque::new(),
         audience: Audience::Person,
     };
-    let output = OutputArgs {
-        headless: false,
-        json: false,
-        commands: None,
-    };
-    run::show(plan, &output, options, source.to_string())
+    let output = OutputArgs::on_screen();
+    let shown = run::show(plan, &output, options, source.to_string(), asked.accepts())?;
+    asked.conclude(shown, config, options)
 }
 
 /// Without a screen the whole session is printed at once.

@@ -1,6 +1,7 @@
 //! `orgtop resume`
 
 use super::args::ResumeArgs;
+use super::asked::Asked;
 use super::engine::{Embedded, Source};
 use super::inspect::fold;
 use super::run::{audience, read_orders, show};
@@ -37,6 +38,12 @@ pub fn run(args: ResumeArgs, config: &ConfigFile, screen: &ScreenOptions) -> any
     for line in folded.report.to_string().lines() {
         output::say(&format!("orgtop: {line}"));
     }
+    let asked = Asked::after(
+        &folded.header,
+        args.model.clone(),
+        args.script.clone(),
+        config,
+    );
     let source = Source::choose(
         args.model.or_else(|| config.run.model.clone()),
         args.script,
@@ -55,7 +62,14 @@ pub fn run(args: ResumeArgs, config: &ConfigFile, screen: &ScreenOptions) -> any
         orders: read_orders(args.output.commands.as_deref())?,
         audience: audience(&args.output, screen),
     };
-    show(plan, &args.output, screen, source.to_string())
+    let shown = show(
+        plan,
+        &args.output,
+        screen,
+        source.to_string(),
+        asked.accepts(),
+    )?;
+    asked.conclude(shown, config, screen)
 }
 
 /// Opens the engine, but refuses one whose tokens would mean something else.

@@ -1,12 +1,13 @@
 //! `orgtop run`
 
 use super::args::{OutputArgs, RunArgs};
-use super::engine::{Embedded, Source};
+use super::asked::Asked;
+use super::screen::Shown;
 use super::settings::{ConfigFile, RunOptions, ScreenOptions};
-use super::{Exit, Usage, headless};
-use crate::live::{Audience, Order, Plan, RunConfig, Start, launch, parse_orders};
+use super::{Exit, Usage, headless, presets};
+use crate::live::{Audience, Order, Plan, launch, parse_orders};
 use crate::record::store;
-use crate::task::Task;
+use crate::tui::app::Accepts;
 use anyhow::Context;
 use std::collections::VecDeque;
 use std::io::{IsTerminal, Read};
@@ -18,40 +19,15 @@ const DEMO_SPEED: u32 = 40;
 /// Longest query read from standard input.
 const LONGEST_QUERY: u64 = 4 << 20;
 
-/// Runs an organization.
+/// Runs an organization, and then whatever is asked for from its screen.
 ///
 /// # Errors
 /// Wrong usage, unreadable files, a model that does not load.
 pub fn run(args: RunArgs, config: &ConfigFile, screen: &ScreenOptions) -> anyhow::Result<Exit> {
-    let options = args.options.or(config.run.clone());
-    let seed = options.seed.unwrap_or_else(fresh_seed);
-    let task = read_task(args.task.as_deref(), seed)?;
-    let query = match &task {
-        Some(task) => task.query(),
-        None => read_query(args.query)?,
-    };
-    let serves = Embedded::for_query(&query);
-    let source = Source::choose(options.model.clone(), args.script, serves)?;
-    let orders = read_orders(args.output.commands.as_deref())?;
-    let open = source.open(&options)?;
-    let now = jiff::Zoned::now();
-    let id = store::new_id(&now);
-    let file = where_to_record(args.record, args.no_record, config, &id)?;
-    let plan = Plan {
-        open,
-        start: Start::Fresh {
-            config: RunConfig {
-                task: task.map(|t| t.to_string()),
-                ..options.config(query, seed)
-            },
-            created: now.timestamp().to_string(),
-            id,
-        },
-        file,
-        orders,
-        audience: audience(&args.output, screen),
-    };
-    show(plan, &args.output, screen, source.to_string())
+    if args.preset.as_deref() == Some("list") {
+        return presets::list(args.output.json);
+    }
+    Asked::new(args, config)?.run(config, screen)
 }
 
 /// Runs a plan in the way that was asked for; `loading` says what is being loaded.
@@ -63,11 +39,13 @@ pub fn show(
     output: &OutputArgs,
     screen: &ScreenOptions,
     loading: String,
-) -> anyhow::Result<Exit> {
+    accepts: Accepts,
+) -> anyhow::Result<Shown> {
     if output.headless {
-        headless::run(plan, output.json)
+        headless::run(plan, output.json).map(Shown::Left)
     } else {
-        let options = super::screen::options(screen, loading)?;
+        let mut options = super::screen::options(screen, loading)?;
+        options.accepts = accepts;
         let file = plan.file.clone();
         super::screen::live(launch(plan), file, screen, options)
     }
@@ -95,6 +73,7 @@ pub fn demo(config: &ConfigFile, screen: &ScreenOptions) -> anyhow::Result<Exit>
     };
     let args = RunArgs {
         query: None,
+        preset: None,
         task: Some("countdown".into()),
         options: RunOptions {
             model: None,
@@ -102,11 +81,7 @@ pub fn demo(config: &ConfigFile, screen: &ScreenOptions) -> anyhow::Result<Exit>
         }
         .or(demo),
         script: None,
-        output: OutputArgs {
-            headless: false,
-            json: false,
-            commands: None,
-        },
+        output: OutputArgs::on_screen(),
         record: None,
         no_record: false,
     };
@@ -117,13 +92,7 @@ pub fn demo(config: &ConfigFile, screen: &ScreenOptions) -> anyhow::Result<Exit>
     run(args, &plain, screen)
 }
 
-fn read_task(spec: Option<&str>, seed: u64) -> anyhow::Result<Option<Task>> {
-    let Some(spec) = spec else { return Ok(None) };
-    let task = Task::parse(spec, seed).map_err(|e| Usage(format!("--task: {e}")))?;
-    Ok(Some(task))
-}
-
-fn read_query(argument: Option<String>) -> anyhow::Result<String> {
+pub(super) fn read_query(argument: Option<String>) -> anyhow::Result<String> {
     let text = match argument {
         Some(text) if text != "-" => text,
         given => {
@@ -188,7 +157,7 @@ pub fn where_to_record(
 }
 
 /// A seed nobody chose; it is recorded.
-fn fresh_seed() -> u64 {
+pub(super) fn fresh_seed() -> u64 {
     use std::hash::{BuildHasher, Hasher};
     // Small enough to be typed again.
     std::collections::hash_map::RandomState::new()

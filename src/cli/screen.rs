@@ -4,7 +4,7 @@ use super::settings::{ScreenOptions, config_folder};
 use super::{Exit, headless, output};
 use crate::live::{Finished, Handle, LiveError, Phase};
 use crate::org::Command;
-use crate::tui::app::{self, Options};
+use crate::tui::app::{self, Next, Options};
 use crate::tui::keymap::Keymap;
 use crate::tui::look::Look;
 use crate::tui::run::{run_live, run_plain};
@@ -52,7 +52,17 @@ pub fn options(screen: &ScreenOptions, loading: String) -> anyhow::Result<Option
             keyboard: caps.keyboard,
         },
         loading,
+        accepts: Box::new(|_| Ok(())),
     })
+}
+
+/// How a session that was shown left off.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Shown {
+    /// The person is done.
+    Left(Exit),
+    /// The session is saved, and another run is to follow.
+    Again(Next),
 }
 
 /// Shows a running session until the person leaves, on a screen or as lines.
@@ -64,7 +74,7 @@ pub fn live(
     file: Option<PathBuf>,
     screen: &ScreenOptions,
     options: Options,
-) -> anyhow::Result<Exit> {
+) -> anyhow::Result<Shown> {
     let source = LiveSource {
         commands: handle.commands.clone(),
         mailbox: Arc::clone(&handle.mailbox),
@@ -81,7 +91,7 @@ pub fn live(
     if exit == app::Exit::Forced {
         handle.leave_behind();
         output::say("orgtop: the session did not answer and was left behind");
-        return Ok(Exit::Failed);
+        return Ok(Shown::Left(Exit::Failed));
     }
     // If the session is over already nobody takes this, and nobody needs to.
     let _ = handle.commands.send(Command::Interrupt);
@@ -91,14 +101,21 @@ pub fn live(
         if let app::Exit::Signal(ending) = exit {
             end_by(ending);
         }
+        if let app::Exit::Again(next) = exit {
+            return Ok(Shown::Again(next));
+        }
         output::say("left before the model was loaded; nothing was recorded");
-        return Ok(Exit::Done);
+        return Ok(Shown::Left(Exit::Done));
     }
     let finished = handle.wait();
     if let app::Exit::Signal(ending) = exit {
         end_by(ending);
     }
-    leave(finished, file)
+    let left = leave(finished, file)?;
+    Ok(match exit {
+        app::Exit::Again(next) => Shown::Again(next),
+        _ => Shown::Left(left),
+    })
 }
 
 fn leave(finished: Result<Finished, LiveError>, file: Option<PathBuf>) -> anyhow::Result<Exit> {

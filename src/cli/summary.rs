@@ -1,11 +1,12 @@
 //! The one object that `run --headless --json` and `inspect --json` print.
 
+use crate::eval::verdict;
 use crate::org::{
     Author, BranchId, BranchRecord, ErrorKind, Metrics, Organization, Outcome, Role, RunEnd, Seat,
     Step, ThreadEnd, ThreadId, slack,
 };
 use crate::record::Header;
-use crate::task::{DEFAULT_LAMBDA, Format, Report, Reward, Task};
+use crate::task::Report;
 use serde::Serialize;
 
 /// A session in numbers. `begin`, `finish`, `slack` and `T` are ideal steps.
@@ -149,7 +150,7 @@ impl Summary {
         Self {
             answer: org.answer.clone(),
             end: org.end,
-            task: judged(header, org, metrics.r_eta),
+            task: verdict(header, org),
             metrics,
             errors: org
                 .errors
@@ -185,16 +186,4 @@ impl Summary {
             session,
         }
     }
-}
-
-/// Verifies the answer of a session that has a task.
-fn judged(header: &Header, org: &Organization, r_eta: f64) -> Option<Report> {
-    // A spec that this version cannot read has no verdict.
-    let task = Task::parse(header.task.as_deref()?, 0).ok()?;
-    let checked = task.check(org.answer.as_deref().unwrap_or_default());
-    let kept =
-        org.end == Some(RunEnd::Answered) && org.errors.iter().all(|e| e.kind == ErrorKind::Engine);
-    let format = if kept { Format::Valid } else { Format::Broken };
-    let reward = Reward::new(&checked, format, r_eta, DEFAULT_LAMBDA);
-    Some(task.report(checked, reward))
 }

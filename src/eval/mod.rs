@@ -8,6 +8,7 @@
 //! | `run` | which sessions a policy needs, and how each is set up |
 //! | `collect` | runs them over an engine |
 //! | `outcome` | what is kept of a session |
+//! | `verdict` | what one session's answer is worth |
 //! | `merge` | one answer from several traces, without a verifier |
 //! | `judge` | what a policy got right on one instance |
 //! | `statistics` | means, shares, intervals |
@@ -26,6 +27,7 @@ mod outcome;
 mod report;
 mod run;
 mod statistics;
+mod verdict;
 
 pub use collect::{Error, Meter, Observer, collect, collect_side_by_side, evaluate};
 pub use frontier::{Frontier, Line, Point, contenders, frontier};
@@ -38,3 +40,4 @@ pub use report::{
 };
 pub use run::{Contender, Kind, Run, Settings, Spec};
 pub use statistics::{Interval, Sample};
+pub use verdict::verdict;

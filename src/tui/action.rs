@@ -11,6 +11,8 @@ use std::fmt;
 pub enum Context {
     /// The stop menu is open.
     Stop,
+    /// The menu of runs to follow this one is open.
+    Again,
     /// The inspector, help or what-if panel is open.
     Panel,
     /// The timeline has the focus.
@@ -27,13 +29,14 @@ pub enum Context {
 
 impl Context {
     /// All contexts, in the order of the help.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Live,
         Self::Replay,
         Self::Panes,
         Self::Timeline,
         Self::Panel,
         Self::Stop,
+        Self::Again,
         Self::Any,
     ];
 
@@ -42,6 +45,7 @@ impl Context {
     pub fn name(self) -> &'static str {
         match self {
             Self::Stop => "stop",
+            Self::Again => "again",
             Self::Panel => "panel",
             Self::Timeline => "timeline",
             Self::Panes => "panes",
@@ -56,6 +60,7 @@ impl Context {
     pub fn title(self) -> &'static str {
         match self {
             Self::Stop => "Stop menu",
+            Self::Again => "Run again",
             Self::Panel => "Open panel",
             Self::Timeline => "Timeline",
             Self::Panes => "Panes",
@@ -121,6 +126,7 @@ actions! {
     Mark "mark" Live ["m"] "mark" "Name this moment";
     Slower "slower" Live ["{"] "slower" "Limit decoding to fewer tokens a second";
     Faster "faster" Live ["}"] "faster" "Raise or lift the speed limit";
+    Again "again" Live ["R"] "run again" "Run again: another instance, another seed or another query";
 
     PlayPause "play" Replay ["space"] "play" "Play or hold the recording";
     ReplayBack "replay-back" Replay [","] "back" "Go one step back";
@@ -165,6 +171,10 @@ actions! {
     WrapUp "wrap-up" Stop ["w"] "wrap up" "Make the selected worker give its result now";
     Kill "kill" Stop ["k"] "kill" "Stop the selected worker and keep its partial text";
     Abort "abort" Stop ["A"] "abort" "End the run without an answer (asks)";
+
+    AgainInstance "again-instance" Again ["i" "R"] "instance" "Another instance of the task, in a new session";
+    AgainSeed "again-seed" Again ["s"] "seed" "The same query with another seed, in a new session";
+    AgainQuery "again-query" Again ["w"] "query" "Write another query, for a new session";
 
     EventBack "cursor-event-back" Live ["["] "event back" "Timeline: cursor to the Fork, Join or end before";
     EventOn "cursor-event-on" Live ["]"] "event on" "Timeline: cursor to the next Fork, Join or end";

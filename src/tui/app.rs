@@ -27,11 +27,24 @@ use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
+/// The run that is to follow.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Next {
+    /// Another instance of the same task.
+    Instance,
+    /// The same query with another seed.
+    Seed,
+    /// This query, or this task.
+    Query(String),
+}
+
 /// How the screen was left.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Exit {
     /// By the person, or at the end; everything is saved.
     Done,
+    /// By the person, for another run.
+    Again(Next),
     /// The session did not answer and was left behind: end the process.
     Forced,
     /// To go on live from here, in a new session.
@@ -50,7 +63,12 @@ pub struct Options {
     pub modes: Modes,
     /// What is being loaded, in a few words.
     pub loading: String,
+    /// Whether a query can be run next.
+    pub accepts: Accepts,
 }
+
+/// Says why a query cannot be run next, where it cannot.
+pub type Accepts = Box<dyn Fn(&str) -> Result<(), String>>;
 
 /// Runs until the person leaves.
 ///
@@ -98,6 +116,7 @@ impl<'a, S: Surface> App<'a, S> {
         };
         let mut model = Model::new(options.look, options.keymap, feed, options.loading);
         model.mouse = options.modes.mouse;
+        model.accepts = options.accepts;
         if let Ok((width, height)) = surface.size() {
             model.size = (width, height);
         }
@@ -136,10 +155,10 @@ impl<'a, S: Surface> App<'a, S> {
                 self.take()?;
                 self.frame()?;
             }
-            if let Some(exit) = self.exit {
+            if let Some(exit) = self.exit.take() {
                 return Ok(match (exit, self.ending) {
                     (Exit::Done, Some(ending)) => Exit::Signal(ending),
-                    _ => exit,
+                    (exit, _) => exit,
                 });
             }
             if std::mem::take(&mut self.reopen) {
@@ -250,6 +269,7 @@ impl<'a, S: Surface> App<'a, S> {
         for effect in effects {
             match effect {
                 Effect::Quit => self.exit = Some(Exit::Done),
+                Effect::Again(next) => self.exit = Some(Exit::Again(next)),
                 Effect::ForceQuit => self.exit = Some(Exit::Forced),
                 Effect::Send(command) => {
                     if !self.source.send(command) {

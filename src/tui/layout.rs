@@ -107,7 +107,7 @@ pub struct Wanted<'a> {
     /// Only this thread, large.
     pub zoomed: Option<ThreadId>,
     /// Whether a warning needs a line.
-    pub banner: bool,
+    pub banner: u16,
 }
 
 /// Whether nothing useful fits.
@@ -128,7 +128,7 @@ pub fn screen(area: Rect, wanted: &Wanted<'_>) -> Screen {
         part
     };
     let header = take(1);
-    let banner = take(u16::from(wanted.banner));
+    let banner = take(wanted.banner);
     let footer_height = 1.min(area.height.saturating_sub(1 + banner.height));
     let inner = area
         .height
@@ -313,7 +313,7 @@ mod tests {
             free,
             choice: Choice::Automatic,
             zoomed: None,
-            banner: false,
+            banner: 0,
         }
     }
 
@@ -359,7 +359,7 @@ mod tests {
         #[test]
         fn parts_never_overlap_and_never_leave_the_screen(
             width in 0_u16..700, height in 0_u16..200, n in 0_u16..80, free in 0_usize..9, choice in 0_usize..4,
-            banner in any::<bool>(), zoom in any::<bool>()
+            banner in 0u16..3, zoom in any::<bool>()
         ) {
             let threads = ids(n);
             let choice = [Choice::Automatic, Choice::Split, Choice::Grid, Choice::Rows][choice];

@@ -14,6 +14,7 @@ pub use parts::{
 };
 
 use super::action::Context;
+use super::app::Accepts;
 use super::compared::Compared;
 use super::ideal::Ideal;
 use super::keymap::Keymap;
@@ -25,10 +26,11 @@ use super::rewrite::Rewrite;
 use super::text::Transcript;
 use super::thread_view::ThreadView;
 use super::widget::timeline::geometry::Axis;
+use crate::eval::verdict;
 use crate::live::Report;
 use crate::org::{Body, Command, Event, Organization, Outcome, ThreadId};
 use crate::record::{Header, RestoredThread};
-use crate::task::{Checked, Task};
+use crate::task::Report as Verdict;
 use ratatui::layout::Rect;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -95,6 +97,8 @@ pub struct Model {
     pub pause_asked: bool,
     /// Whether the mouse belongs to the screen.
     pub mouse: bool,
+    /// Whether a query can be run next.
+    pub accepts: Accepts,
     /// Size of the screen.
     pub size: (u16, u16),
 }
@@ -134,17 +138,22 @@ impl Model {
             merged: 0,
             pause_asked: false,
             mouse: true,
+            accepts: Box::new(|_| Ok(())),
             size: (80, 24),
         }
     }
 
+    /// The task that is worked on, where there is one.
+    #[must_use]
+    pub fn task(&self) -> Option<&str> {
+        self.header.as_ref()?.task.as_deref()
+    }
+
     /// The verdict on the answer, where there is a task and an answer.
     #[must_use]
-    pub fn checked(&self) -> Option<Checked> {
-        let spec = self.header.as_ref()?.task.as_deref()?;
-        let answer = self.organization.answer.as_deref()?;
-        // A task that this version cannot read has no verdict.
-        Task::parse(spec, 0).ok().map(|task| task.check(answer))
+    pub fn verdict(&self) -> Option<Verdict> {
+        self.organization.answer.as_ref()?;
+        verdict(self.header.as_ref()?, &self.organization)
     }
 
     /// Takes in the header: the organization begins.
@@ -258,6 +267,7 @@ impl Model {
         };
         match self.popups.last() {
             Some(Popup::Stop) => vec![Context::Stop],
+            Some(Popup::Again) => vec![Context::Again],
             Some(Popup::Inspector { .. } | Popup::WhatIf { .. } | Popup::Compare { .. }) => {
                 vec![Context::Panel, feed, Context::Any]
             }
@@ -322,7 +332,7 @@ impl Model {
                 },
                 choice: self.choice,
                 zoomed: self.zoomed.then_some(self.selected),
-                banner: self.banner().is_some(),
+                banner: self.banner_rows(),
             },
         )
     }

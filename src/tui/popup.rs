@@ -22,6 +22,8 @@ pub enum Purpose {
     Mark,
     /// Another session to compare with.
     CompareWith,
+    /// The query of the next session.
+    Query,
 }
 
 impl Purpose {
@@ -35,6 +37,7 @@ impl Purpose {
             Self::Seek => "go to %",
             Self::Mark => "mark as",
             Self::CompareWith => "compare with session file",
+            Self::Query => "new query",
         }
     }
 }
@@ -89,6 +92,8 @@ pub enum Popup {
     },
     /// Ways to stop the selected thread.
     Stop,
+    /// What to run next.
+    Again,
     /// The editor for a sub-query; its text lives in [`super::model::Model::draft`].
     Composer,
     /// One line of text.

@@ -13,6 +13,7 @@ mod travel;
 pub use popups::callable;
 
 use super::action::{Action, Context};
+use super::app::Next;
 use super::compared::{Compared, LineRef};
 use super::keymap::Key;
 use super::model::{Leaving, Model, Playback};
@@ -102,6 +103,8 @@ pub enum Effect {
     Redraw,
     /// Go into the background.
     Suspend,
+    /// Leave this session, which is saved, for another one.
+    Again(Next),
     /// Leave: everything is saved.
     Quit,
     /// Leave now, whatever the session does.

@@ -14,6 +14,7 @@
 //! └──────────────────────────────────────────────────────────────────┘
 //! ```
 
+mod again;
 mod ask;
 pub mod compare;
 mod composer;
@@ -102,6 +103,7 @@ fn popups(model: &mut Model, area: Rect, frame: &mut Frame<'_>) {
             Popup::Edit => edit::draw(model, area, frame),
             Popup::Palette { text, chosen } => palette::draw(model, text, *chosen, area, frame),
             Popup::Stop => stop::draw(model, area, buffer),
+            Popup::Again => again::draw(model, area, buffer),
             Popup::Composer => composer::draw(model, area, frame),
             Popup::Pick { workers, chosen } => pick::draw(model, workers, *chosen, area, buffer),
             Popup::Ask { question, .. } => ask::draw(model, *question, area, buffer),

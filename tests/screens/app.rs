@@ -138,6 +138,7 @@ fn on_stage<F: Future<Output = ()>>(play: impl FnOnce(Stage) -> F) -> Exit {
         keymap: Keymap::default(),
         modes: Modes::default(),
         loading: "organizer-1M, built in".into(),
+        accepts: Box::new(|_| Ok(())),
     };
     let stage = Stage {
         mailbox,

@@ -71,6 +71,7 @@ fn stuck() {
         keymap: Keymap::default(),
         modes: Modes::default(),
         loading: "stuck".into(),
+        accepts: Box::new(|_| Ok(())),
     };
     let exit = run_live(source, options).expect("a terminal");
     assert_eq!(exit, Exit::Forced);

@@ -73,6 +73,16 @@ impl Model {
             .min()
     }
 
+    /// Lines above the panes: one, or two where an answer is verified.
+    #[must_use]
+    pub fn banner_rows(&self) -> u16 {
+        match self.banner() {
+            None => 0,
+            Some(Banner::Answer(_)) if self.task().is_some() => 2,
+            Some(_) => 1,
+        }
+    }
+
     /// What stands above the panes: a failure, a warning, or the answer.
     #[must_use]
     pub fn banner(&self) -> Option<Banner> {

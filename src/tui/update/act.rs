@@ -6,6 +6,7 @@ use super::travel::travel;
 use super::{Effect, Place, leave};
 use crate::org::ThreadId;
 use crate::tui::action::Action;
+use crate::tui::app::Next;
 use crate::tui::model::{Feed, Focus, Model};
 use crate::tui::popup::{Popup, Purpose, Question};
 use crate::tui::widget::timeline::geometry::Window;
@@ -108,8 +109,29 @@ pub fn act(model: &mut Model, action: Action, key: Option<KeyEvent>) -> Vec<Effe
         Action::Pager => text_of(model).map_or_else(Vec::new, |text| vec![Effect::Pager(text)]),
         Action::Redraw => vec![Effect::Redraw],
         Action::Suspend => vec![Effect::Suspend],
+        Action::Again => {
+            model.popups.push(Popup::Again);
+            Vec::new()
+        }
+        Action::AgainInstance => again(model, Next::Instance),
+        Action::AgainSeed => again(model, Next::Seed),
+        Action::AgainQuery => {
+            model.popups.retain(|p| !matches!(p, Popup::Again));
+            field(model, Purpose::Query)
+        }
         Action::Quit => quit(model),
     }
+}
+
+fn again(model: &mut Model, next: Next) -> Vec<Effect> {
+    model.popups.retain(|p| !matches!(p, Popup::Again));
+    if next == Next::Instance && model.task().is_none() {
+        model.say(
+            "this query belongs to no task: `s` runs it with another seed, `w` asks for another",
+        );
+        return Vec::new();
+    }
+    vec![Effect::Again(next)]
 }
 
 fn quit(model: &mut Model) -> Vec<Effect> {

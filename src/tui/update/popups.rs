@@ -6,6 +6,7 @@ use super::travel;
 use super::{Effect, Place, leave};
 use crate::org::Command;
 use crate::tui::action::{Context, Row, find};
+use crate::tui::app::Next;
 use crate::tui::model::Model;
 use crate::tui::popup::{Popup, Purpose, Question, REACTION, check_query};
 use crate::tui::text::{safe_line, safe_text};
@@ -22,8 +23,9 @@ pub fn key(model: &mut Model, key: KeyEvent) -> Option<Vec<Effect>> {
         | Popup::Inspector { .. }
         | Popup::WhatIf { .. }
         | Popup::Compare { .. }
-        | Popup::Stop => {
-            if key.code == KeyCode::Char('q') && !matches!(popup, Popup::Stop) {
+        | Popup::Stop
+        | Popup::Again => {
+            if key.code == KeyCode::Char('q') && !matches!(popup, Popup::Stop | Popup::Again) {
                 model.popups.pop();
                 return Some(Vec::new());
             }
@@ -172,6 +174,14 @@ fn submit(model: &mut Model, purpose: Purpose, text: &str) -> Vec<Effect> {
             }
         },
         Purpose::CompareWith => travel::compare_with(model, text),
+        Purpose::Query if text.is_empty() => Vec::new(),
+        Purpose::Query => match (model.accepts)(text) {
+            Ok(()) => vec![Effect::Again(Next::Query(text.to_owned()))],
+            Err(why) => {
+                model.say(why);
+                Vec::new()
+            }
+        },
         Purpose::Mark => {
             let name = if text.is_empty() {
                 format!("step {}", model.organization.now.step)
@@ -189,6 +199,7 @@ pub fn callable(model: &Model, text: &str) -> Vec<&'static Row> {
     let mut below = model.contexts_below_popups();
     if below.contains(&Context::Live) {
         below.push(Context::Stop);
+        below.push(Context::Again);
     }
     find(text)
         .into_iter()

@@ -95,6 +95,7 @@ fn wanted(model: &Model) -> Vec<Action> {
         ],
         (_, RunState::Loading | RunState::Failed) => vec![Action::Quit],
         (_, RunState::Over(_)) => vec![
+            Action::Again,
             Action::Quit,
             Action::NextPane,
             Action::ZoomPane,

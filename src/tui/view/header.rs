@@ -3,7 +3,7 @@
 
 use super::frame::{fit, grouped, put, span};
 use crate::org::{RunEnd, Status};
-use crate::task::Checked;
+use crate::task::{Report, Reward};
 use crate::tui::model::{Banner, Feed, Model, RunState};
 use crate::tui::plain::run_end_words;
 use crate::tui::text::text_width;
@@ -280,20 +280,20 @@ fn counts(model: &Model) -> Vec<Span<'static>> {
     spans
 }
 
-/// The verified answer of a task: every solution marked right, found again, or wrong.
-fn draw_checked(model: &Model, checked: &Checked, area: Rect, buffer: &mut Buffer) {
+/// The verified answer of a task: every solution marked right, found again, or wrong; below, what it is worth.
+fn draw_verdict(model: &Model, verdict: &Report, area: Rect, buffer: &mut Buffer) {
     let look = &model.look;
-    let total = if checked.solved() {
+    let total = if verdict.n_correct >= verdict.required {
         "state.done"
     } else {
         "state.failed"
     };
     let count = format!(
         " {} {}/{} ",
-        look.signs.answered, checked.n_correct, checked.required
+        look.signs.answered, verdict.n_correct, verdict.required
     );
     let mut spans = vec![span(count, look.style(total))];
-    for found in &checked.found {
+    for found in &verdict.found {
         let (sign, scope) = match (found.distinct, found.correct) {
             (true, _) => (look.signs.returned, "state.done"),
             (false, true) => (look.signs.again, "state.waiting"),
@@ -303,6 +303,27 @@ fn draw_checked(model: &Model, checked: &Checked, area: Rect, buffer: &mut Buffe
         spans.push(span(look.safe(&found.text), look.style("ui.text")));
     }
     put(buffer, area.x, area.y, &Line::from(spans), area.width);
+    if area.height > 1 {
+        let line = reward(model, &verdict.reward);
+        put(buffer, area.x, area.y + 1, &line, area.width);
+    }
+}
+
+/// The reward and what it is made of, by the names of the paper.
+fn reward(model: &Model, reward: &Reward) -> Line<'static> {
+    let look = &model.look;
+    let part = |name: &str, value: f64| {
+        [
+            span(format!("  {name} "), look.style("ui.dim")),
+            span(format!("{value:.2}"), look.style("ui.text")),
+        ]
+    };
+    let mut spans = vec![span("   reward", look.style("ui.dim"))];
+    spans.extend(part("R", reward.total));
+    spans.extend(part("R_A", reward.r_a));
+    spans.extend(part("R_FE", reward.r_fe));
+    spans.extend(part(&format!("R_{}", look.signs.eta), reward.r_eta));
+    Line::from(spans)
 }
 
 /// Draws the line above the panes.
@@ -314,8 +335,8 @@ pub fn draw_banner(model: &Model, area: Rect, buffer: &mut Buffer) {
     let (glyph, text, scope) = match model.banner() {
         Some(Banner::Failure(why)) => (look.signs.failed, why, "ui.badge.error"),
         Some(Banner::Warning(what)) => (look.signs.failed, what, "ui.badge.warn"),
-        Some(Banner::Answer(answer)) => match model.checked() {
-            Some(checked) => return draw_checked(model, &checked, area, buffer),
+        Some(Banner::Answer(answer)) => match model.verdict() {
+            Some(verdict) => return draw_verdict(model, &verdict, area, buffer),
             None => (look.signs.answered, answer, "tag.answer"),
         },
         None => return,

@@ -1,0 +1,206 @@
+//! What `orgtop run` was asked to run, and what its screen asks for next.
+
+use super::Exit;
+use super::Usage;
+use super::args::{OutputArgs, RunArgs};
+use super::engine::{Embedded, Source};
+use super::presets;
+use super::run::{audience, fresh_seed, read_orders, read_query, show, where_to_record};
+use super::screen::Shown;
+use super::settings::{ConfigFile, RunOptions, ScreenOptions};
+use crate::live::{Plan, RunConfig, Start};
+use crate::record::{Header, store};
+use crate::task::Task;
+use crate::tui::app::{Accepts, Next};
+use std::path::PathBuf;
+
+/// What is to be run.
+pub struct Asked {
+    question: Question,
+    seed: u64,
+    options: RunOptions,
+    script: Option<PathBuf>,
+    output: OutputArgs,
+    record: Option<PathBuf>,
+    no_record: bool,
+}
+
+/// What is asked of the organization.
+enum Question {
+    /// A spec, which may leave the instance to the seed.
+    Task(String),
+    /// Plain text.
+    Text(String),
+}
+
+impl Asked {
+    /// From flags and config.
+    ///
+    /// # Errors
+    /// An unknown preset, an unreadable query.
+    pub fn new(args: RunArgs, config: &ConfigFile) -> anyhow::Result<Self> {
+        let options = args.options.or(config.run.clone());
+        let question = match (args.preset, args.task) {
+            (Some(name), _) => preset(&name)?,
+            (None, Some(spec)) => Question::Task(spec),
+            (None, None) => Question::Text(read_query(args.query)?),
+        };
+        Ok(Self {
+            question,
+            seed: options.seed.unwrap_or_else(fresh_seed),
+            options,
+            script: args.script,
+            output: args.output,
+            record: args.record,
+            no_record: args.no_record,
+        })
+    }
+
+    /// What follows a session that was gone on with: its query, with its model or script.
+    #[must_use]
+    pub fn after(
+        header: &Header,
+        model: Option<PathBuf>,
+        script: Option<PathBuf>,
+        config: &ConfigFile,
+    ) -> Self {
+        let mut options = config.run.clone();
+        options.model = model.or(options.model);
+        Self {
+            question: match &header.task {
+                Some(spec) => Question::Task(spec.clone()),
+                None => Question::Text(header.query.clone()),
+            },
+            seed: header.sampling.seed,
+            options,
+            script,
+            output: OutputArgs::on_screen(),
+            record: None,
+            no_record: false,
+        }
+    }
+
+    /// After a session that was gone on with: done, or whatever its screen asks for.
+    ///
+    /// # Errors
+    /// As [`super::run::run`].
+    pub fn conclude(
+        mut self,
+        shown: Shown,
+        config: &ConfigFile,
+        screen: &ScreenOptions,
+    ) -> anyhow::Result<Exit> {
+        match shown {
+            Shown::Left(exit) => Ok(exit),
+            Shown::Again(next) => {
+                self.change(next);
+                self.run(config, screen)
+            }
+        }
+    }
+
+    /// Runs it, and then whatever is asked for from its screen.
+    ///
+    /// # Errors
+    /// As [`super::run::run`].
+    pub fn run(mut self, config: &ConfigFile, screen: &ScreenOptions) -> anyhow::Result<Exit> {
+        loop {
+            let (plan, loading) = self.plan(config, screen)?;
+            match show(plan, &self.output, screen, loading, self.accepts())? {
+                Shown::Left(exit) => return Ok(exit),
+                Shown::Again(next) => self.change(next),
+            }
+        }
+    }
+
+    /// The plan, and what it loads.
+    fn plan(&self, config: &ConfigFile, screen: &ScreenOptions) -> anyhow::Result<(Plan, String)> {
+        let (task, query) = match &self.question {
+            Question::Text(text) => (None, text.clone()),
+            Question::Task(spec) => {
+                let task =
+                    Task::parse(spec, self.seed).map_err(|e| Usage(format!("--task: {e}")))?;
+                let query = task.query();
+                (Some(task.to_string()), query)
+            }
+        };
+        let serves = Embedded::for_query(&query);
+        let source = Source::choose(self.options.model.clone(), self.script.clone(), serves)?;
+        let orders = read_orders(self.output.commands.as_deref())?;
+        let open = source.open(&self.options)?;
+        let now = jiff::Zoned::now();
+        let id = store::new_id(&now);
+        let file = where_to_record(self.record.clone(), self.no_record, config, &id)?;
+        let plan = Plan {
+            open,
+            start: Start::Fresh {
+                config: RunConfig {
+                    task,
+                    ..self.options.config(query, self.seed)
+                },
+                created: now.timestamp().to_string(),
+                id,
+            },
+            file,
+            orders,
+            audience: audience(&self.output, screen),
+        };
+        Ok((plan, source.to_string()))
+    }
+
+    /// Whether a query has a model that serves it.
+    pub fn accepts(&self) -> Accepts {
+        let (model, script) = (self.options.model.clone(), self.script.clone());
+        Box::new(move |query| {
+            let serves = Embedded::for_query(query);
+            match Source::choose(model.clone(), script.clone(), serves) {
+                Ok(_) => Ok(()),
+                Err(_) => Err(
+                    "the model inside orgtop only knows countdown, as in `countdown 10 6 5 3 = 30`"
+                        .into(),
+                ),
+            }
+        })
+    }
+
+    /// What follows. A file that was named for the first run is not overwritten by the next.
+    fn change(&mut self, next: Next) {
+        self.seed = fresh_seed();
+        self.record = None;
+        match next {
+            Next::Seed => {}
+            Next::Instance => {
+                if let Question::Task(spec) = &mut self.question {
+                    let kind = spec.split_whitespace().next().unwrap_or_default();
+                    let preset = spec.split_whitespace().nth(1);
+                    *spec = match (kind, preset) {
+                        ("countdown", Some("large")) => "countdown large".into(),
+                        ("math", _) => spec.clone(),
+                        (kind, _) => kind.to_owned(),
+                    };
+                }
+            }
+            Next::Query(text) => {
+                self.question = if Task::parse(&text, self.seed).is_ok() {
+                    Question::Task(text)
+                } else {
+                    Question::Text(text)
+                };
+            }
+        }
+    }
+}
+
+/// A preset by its name.
+fn preset(name: &str) -> anyhow::Result<Question> {
+    match presets::find(name) {
+        Some(preset) => Ok(match preset.task {
+            Some(spec) => Question::Task(spec.to_owned()),
+            None => Question::Text(preset.query.to_owned()),
+        }),
+        None => Err(Usage(format!(
+            "--preset {name}: there is none of this name; `orgtop run --preset list` shows them"
+        ))
+        .into()),
+    }
+}
