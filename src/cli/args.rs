@@ -4,6 +4,7 @@ use super::eval::EvalArgs;
 use super::line::LineName;
 use super::settings::{RunOptions, ScreenOptions};
 use super::train::TrainVerb;
+use crate::org::{AskKind, BadSeat, BadThreadId, Seat, ThreadId};
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use std::path::PathBuf;
@@ -100,6 +101,9 @@ pub struct RunArgs {
     /// Play a script (JSON lines, one a thread) instead of a model
     #[arg(long, value_name = "FILE", long_help = SCRIPT_HELP)]
     pub script: Option<PathBuf>,
+    /// Who writes what
+    #[command(flatten)]
+    pub people: PeopleArgs,
     /// How to report
     #[command(flatten)]
     pub output: OutputArgs,
@@ -109,6 +113,30 @@ pub struct RunArgs {
     /// Do not record
     #[arg(long)]
     pub no_record: bool,
+}
+
+/// What people have a part in from the start.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "People and tools")]
+pub struct PeopleArgs {
+    /// Give a seat to a person or a tool: organizer=human, 2=human, 3=tool:NAME
+    #[arg(long, value_name = "THREAD=SEAT", value_parser = seat)]
+    pub seat: Vec<(ThreadId, Seat)>,
+    /// Ask a person before these take effect: fork, answer, tool
+    #[arg(long, value_name = "WHAT", value_delimiter = ',', value_parser = str::parse::<AskKind>)]
+    pub ask: Vec<AskKind>,
+    /// Put the first sub-queries on a board, to be edited and released together
+    #[arg(long)]
+    pub plan: bool,
+}
+
+fn seat(text: &str) -> Result<(ThreadId, Seat), String> {
+    let (thread, seat) = text
+        .split_once('=')
+        .ok_or("expected THREAD=SEAT, as in 2=human or organizer=human")?;
+    let thread = thread.parse().map_err(|e: BadThreadId| e.to_string())?;
+    let seat = seat.parse().map_err(|e: BadSeat| e.to_string())?;
+    Ok((thread, seat))
 }
 
 /// How a run reports, shared by `run` and `resume`.
@@ -152,7 +180,18 @@ Commands: {\"do\": \"pause\"}, {\"do\": \"pause\", \"thread\": \"1\"}, {\"do\": 
 the first 20 tokens, go on with the text), {\"do\": \"branch\", \"step\": 40}, {\"do\": \"branch\", \
 \"thread\": \"1\", \"token\": 20}, {\"do\": \"branch\", \"of\": 0} (where that branch was left), {\"do\": \
 \"undo\"}, {\"do\": \"redo\"}, {\"do\": \"abort\"}, {\"do\": \"interrupt\"}, {\"do\": \"mark\", \"name\": \"...\"}, {\"do\": \
-\"speed\", \"tokens_per_s\": 20}.";
+\"speed\", \"tokens_per_s\": 20}.
+
+Seats: {\"do\": \"seat\", \"thread\": \"2\", \"to\": \"human\"} (model, human, tool:NAME), {\"do\": \
+\"text\", \"thread\": \"2\", \"text\": \"...\"}, {\"do\": \"submit\", \"thread\": \"2\", \"text\": \
+\"...\"}, {\"do\": \"retry\", \"thread\": \"2\"}; a fork takes a \"seat\" too.
+
+With --ask: {\"do\": \"approve\"}, {\"do\": \"approve\", \"ask\": 2, \"text\": \"...\"}, {\"do\": \
+\"deny\", \"reason\": \"...\"}; the event \"ask\" (or ask:fork, ask:answer, ask:tool, ask:plan) is its place.
+
+With --plan: {\"do\": \"plan_add\", \"query\": \"...\"}, {\"do\": \"plan_edit\", \"draft\": 1, \"query\": \
+\"...\", \"seat\": \"human\"}, {\"do\": \"plan_drop\", \"draft\": 1}, {\"do\": \"plan_move\", \"draft\": 2, \
+\"to\": 1}, {\"do\": \"plan_release\"}; the event \"plan\" is the first draft.";
 
 const SCRIPT_HELP: &str = "Play a script instead of a model: JSON lines, one a thread.
 

@@ -2,10 +2,12 @@
 
 use super::Exit;
 use super::Usage;
-use super::args::{OutputArgs, RunArgs};
+use super::args::{OutputArgs, PeopleArgs, RunArgs};
 use super::engine::{Embedded, Source};
 use super::presets;
-use super::run::{audience, fresh_seed, read_orders, read_query, show, where_to_record};
+use super::run::{
+    audience, check_seats, fresh_seed, read_orders, read_query, show, where_to_record,
+};
 use super::screen::Shown;
 use super::settings::{ConfigFile, RunOptions, ScreenOptions};
 use crate::live::{Plan, RunConfig, Start};
@@ -20,6 +22,7 @@ pub struct Asked {
     seed: u64,
     options: RunOptions,
     script: Option<PathBuf>,
+    people: PeopleArgs,
     output: OutputArgs,
     record: Option<PathBuf>,
     no_record: bool,
@@ -40,6 +43,7 @@ impl Asked {
     /// An unknown preset, an unreadable query.
     pub fn new(args: RunArgs, config: &ConfigFile) -> anyhow::Result<Self> {
         let options = args.options.or(config.run.clone());
+        check_seats(&args.people, config)?;
         let question = match (args.preset, args.task) {
             (Some(name), _) => preset(&name)?,
             (None, Some(spec)) => Question::Task(spec),
@@ -50,6 +54,7 @@ impl Asked {
             seed: options.seed.unwrap_or_else(fresh_seed),
             options,
             script: args.script,
+            people: args.people,
             output: args.output,
             record: args.record,
             no_record: args.no_record,
@@ -74,6 +79,11 @@ impl Asked {
             seed: header.sampling.seed,
             options,
             script,
+            people: PeopleArgs {
+                seat: header.seats.clone().into_iter().collect(),
+                ask: header.ask.clone(),
+                plan: header.plan,
+            },
             output: OutputArgs::on_screen(),
             record: None,
             no_record: false,
@@ -136,6 +146,9 @@ impl Asked {
             start: Start::Fresh {
                 config: RunConfig {
                     task,
+                    seats: self.people.seat.iter().cloned().collect(),
+                    ask: self.people.ask.clone(),
+                    plan: self.people.plan,
                     ..self.options.config(query, self.seed)
                 },
                 created: now.timestamp().to_string(),
@@ -144,6 +157,7 @@ impl Asked {
             file,
             orders,
             audience: audience(&self.output, screen),
+            tools: config.tools.clone(),
         };
         Ok((plan, source.to_string()))
     }

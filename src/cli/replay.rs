@@ -137,6 +137,7 @@ fn take_over(
         file: record,
         orders: VecDeque::new(),
         audience: Audience::Person,
+        tools: config.tools.clone(),
     };
     let output = OutputArgs::on_screen();
     let shown = run::show(plan, &output, options, source.to_string(), asked.accepts())?;

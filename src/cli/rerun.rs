@@ -75,6 +75,7 @@ pub fn run(args: RerunArgs, config: &ConfigFile) -> anyhow::Result<Exit> {
         file: record.clone(),
         orders,
         audience: Audience::Nobody,
+        tools: config.tools.clone(),
     };
     let finished = headless::finish(plan)?;
     let again = line_of(&finished.header, &finished.history);

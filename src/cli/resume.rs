@@ -56,6 +56,7 @@ pub fn run(args: ResumeArgs, config: &ConfigFile, screen: &ScreenOptions) -> any
         only_if_same(open, folded.header)
     };
     let plan = Plan {
+        tools: config.tools.clone(),
         open,
         start: Start::Resumed(args.file.clone()),
         file: Some(args.file),

@@ -1,11 +1,12 @@
 //! `orgtop run`
 
-use super::args::{OutputArgs, RunArgs};
+use super::args::{OutputArgs, PeopleArgs, RunArgs};
 use super::asked::Asked;
 use super::screen::Shown;
 use super::settings::{ConfigFile, RunOptions, ScreenOptions};
 use super::{Exit, Usage, headless, presets};
 use crate::live::{Audience, Order, Plan, launch, parse_orders};
+use crate::org::Seat;
 use crate::record::store;
 use crate::tui::app::Accepts;
 use anyhow::Context;
@@ -81,6 +82,7 @@ pub fn demo(config: &ConfigFile, screen: &ScreenOptions) -> anyhow::Result<Exit>
         }
         .or(demo),
         script: None,
+        people: PeopleArgs::default(),
         output: OutputArgs::on_screen(),
         record: None,
         no_record: false,
@@ -90,6 +92,24 @@ pub fn demo(config: &ConfigFile, screen: &ScreenOptions) -> anyhow::Result<Exit>
         ..config.clone()
     };
     run(args, &plain, screen)
+}
+
+/// Seats that nobody can take are wrong before anything is loaded.
+pub(super) fn check_seats(people: &PeopleArgs, config: &ConfigFile) -> anyhow::Result<()> {
+    for (thread, seat) in &people.seat {
+        let why = match seat {
+            Seat::Tool(name) if thread.is_organizer() => {
+                format!("tool `{name}` cannot organize: it can only serve a sub-query")
+            }
+            Seat::Tool(name) if !config.tools.contains_key(name) => {
+                format!("there is no tool `{name}`: name it in the config file as [tools.{name}]")
+            }
+            Seat::Server(name) => format!("server `{name}` cannot take a seat"),
+            _ => continue,
+        };
+        return Err(Usage(format!("--seat {thread}={seat}: {why}")).into());
+    }
+    Ok(())
 }
 
 pub(super) fn read_query(argument: Option<String>) -> anyhow::Result<String> {

@@ -4,7 +4,7 @@
 //! [`RunOptions::or`] / [`ScreenOptions::or`] lay one over the other.
 
 use crate::engine::Sampling;
-use crate::live::RunConfig;
+use crate::live::{RunConfig, ToolSet};
 use crate::record::{Limits, Policy, PoolPolicy};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -156,6 +156,8 @@ pub struct ConfigFile {
     pub screen: ScreenOptions,
     /// `[sessions]`: where sessions go.
     pub sessions: SessionOptions,
+    /// `[tools.NAME]`: programs that can take a worker's seat.
+    pub tools: ToolSet,
 }
 
 /// Where sessions go.
@@ -285,6 +287,7 @@ impl RunOptions {
                 worker: self.max_worker.unwrap_or(base.limits.worker),
             },
             tokens_per_s: self.speed.unwrap_or(base.tokens_per_s),
+            ..base
         }
     }
 }

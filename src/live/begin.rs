@@ -5,7 +5,7 @@ use super::emitter::Emitter;
 use super::mailbox::{Mailbox, Phase};
 use super::session::{Audience, Intent, Session, Wish};
 use crate::engine::{Engine, EngineError};
-use crate::org::{Author, Body, Organization, Role, Seat, ThreadId};
+use crate::org::{Author, Body, Organization, Role, ThreadId};
 use crate::protocol::Grammar;
 use crate::record::{Header, History, Policy, Recorder};
 use std::sync::Arc;
@@ -32,13 +32,14 @@ impl Session {
         let mut session = Self::new(engine, emitter, header, audience);
         session.set_speed(config.tokens_per_s);
         session.announce();
+        let seat = session.seat_of(ThreadId::ORGANIZER);
         session.emitter.emit(
             Author::System,
             Some(ThreadId::ORGANIZER),
             None,
             Body::Thread {
                 role: Role::Organizer,
-                seat: Seat::Model,
+                seat,
                 query: session.header.query.clone(),
                 prompt: prompt.clone(),
             },
@@ -76,6 +77,7 @@ impl Session {
                 by: Author::System,
                 cause: None,
                 what,
+                seat: None,
             })
             .collect();
         self.intents.extend(plan);

@@ -1,10 +1,11 @@
 //! What a run is asked to be.
 
 use crate::engine::{ChatMessage, ChatRole, EngineCard, Sampling};
-use crate::org::DEFAULT_TAU;
 use crate::org::rules::{Overflow, Strictness};
+use crate::org::{AskKind, DEFAULT_TAU, Seat, ThreadId};
 use crate::protocol::prompt;
 use crate::record::{FORMAT, Header, Limits, Policy, PoolPolicy, Prompts, VERSION};
+use std::collections::BTreeMap;
 
 /// Everything fixed before a run begins, apart from the engine.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,6 +32,12 @@ pub struct RunConfig {
     pub limits: Limits,
     /// Tokens a second and thread; 0: no limit.
     pub tokens_per_s: u32,
+    /// Who writes which thread from the start, where it is not the model.
+    pub seats: BTreeMap<ThreadId, Seat>,
+    /// What waits for a person's word.
+    pub ask: Vec<AskKind>,
+    /// Whether the first Forks stand on a board until they are released.
+    pub plan: bool,
 }
 
 impl Default for RunConfig {
@@ -47,6 +54,9 @@ impl Default for RunConfig {
             sampling: Sampling::default(),
             limits: Limits::default(),
             tokens_per_s: 0,
+            seats: BTreeMap::new(),
+            ask: Vec::new(),
+            plan: false,
         }
     }
 }
@@ -96,6 +106,9 @@ impl RunConfig {
             thinking: self.thinking,
             sampling: self.sampling.clone(),
             limits: self.limits,
+            seats: self.seats.clone(),
+            ask: self.ask.clone(),
+            plan: self.plan,
             tau: DEFAULT_TAU,
             parent: None,
         }

@@ -293,6 +293,13 @@ impl Emitter {
                     self.happened.insert(format!("end:{id}"));
                 }
             }
+            Body::Ask { ask, .. } => {
+                self.happened.insert("ask".to_owned());
+                self.happened.insert(format!("ask:{}", ask.name()));
+            }
+            Body::Plan { .. } => {
+                self.happened.insert("plan".to_owned());
+            }
             Body::Error { error, .. } => {
                 self.happened.insert("error".to_owned());
                 self.happened.insert(format!("error:{error:?}"));

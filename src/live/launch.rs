@@ -5,6 +5,7 @@ use super::mailbox::{Mailbox, Phase};
 use super::orders::Order;
 use super::session::{Audience, Finished, Session};
 use super::take_over::Departure;
+use super::tool::ToolSet;
 use crate::engine::{Engine, EngineError};
 use crate::org::Command;
 use crate::record::{Header, OpenError, Recorder, restore};
@@ -55,6 +56,8 @@ pub struct Plan {
     pub orders: VecDeque<Order>,
     /// Who watches.
     pub audience: Audience,
+    /// Programs that can take a worker's seat.
+    pub tools: ToolSet,
 }
 
 /// Why a session did not start or did not finish.
@@ -201,6 +204,7 @@ fn run(
         }
     };
     session.set_orders(plan.orders);
+    session.set_tools(plan.tools);
     let finished = session.run(commands);
     let org = &finished.organization;
     tracing::info!(end = ?org.end, step = org.now.step.0, threads = org.threads().len(), "session over");

@@ -39,6 +39,8 @@ pub struct Report {
     pub pages: (usize, usize),
     /// Sequences that wait for pages.
     pub queued: usize,
+    /// Tools that can take a seat.
+    pub tools: Vec<String>,
 }
 
 impl Report {

@@ -12,10 +12,15 @@
 //! | `steer` | what commands do |
 //! | `travel` | going back: edit, branch, undo |
 //! | `take_over` | a new session from a place of a recorded one |
+//! | `seat`, `retry` | who writes a thread; a worker once more |
+//! | `tool` | programs in a worker's seat |
+//! | `approval` | what waits for a person's word |
+//! | `plan` | the board of drafts |
 //! | `orders` | commands from a file |
 //! | `emitter` | stamping and handing on events |
 //! | `mailbox` | to the screen, without waiting for it |
 
+mod approval;
 mod begin;
 mod config;
 mod convoy;
@@ -23,14 +28,18 @@ mod emitter;
 mod launch;
 mod mailbox;
 mod orders;
+mod plan;
 mod rescan;
 mod restore;
+mod retry;
 mod runner;
+mod seat;
 mod session;
 mod settle;
 mod splice;
 mod steer;
 mod take_over;
+mod tool;
 mod travel;
 
 pub use config::RunConfig;
@@ -41,3 +50,4 @@ pub use orders::{At, Order, OrderError, parse as parse_orders};
 pub use rescan::ProtocolRescan;
 pub use session::{Audience, Finished, Session};
 pub use take_over::Departure;
+pub use tool::{Program, Tool, ToolSet};

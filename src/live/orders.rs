@@ -1,7 +1,7 @@
 //! Commands from a file, each due at a place in the run.
 
 use super::emitter::Emitter;
-use crate::org::{BranchId, Command, ErrorKind, ThreadId};
+use crate::org::{AskKind, BranchId, Command, ErrorKind, ThreadId};
 use serde::Deserialize;
 use std::collections::VecDeque;
 
@@ -117,7 +117,8 @@ fn check_event(event: &str) -> Result<(), String> {
         None => (event, None),
     };
     let known = match (word, what) {
-        ("fork" | "join" | "return" | "end" | "error" | "answer", None) => true,
+        ("fork" | "join" | "return" | "end" | "error" | "answer" | "ask" | "plan", None) => true,
+        ("ask", Some(what)) => what == "plan" || what.parse::<AskKind>().is_ok(),
         ("end", Some(id)) => id.parse::<ThreadId>().is_ok(),
         ("fork" | "join" | "return", Some(id)) => {
             id.parse::<ThreadId>().is_ok_and(|id| !id.is_organizer())
@@ -132,7 +133,7 @@ fn check_event(event: &str) -> Result<(), String> {
     }
     Err(format!(
         "`{event}` is no event; expected fork, join, return or end, alone or with a thread as in `fork:2`, \
-         or error, error:JoinTwice, answer"
+         or error, error:JoinTwice, answer, ask, ask:fork, plan"
     ))
 }
 

@@ -4,16 +4,22 @@ use crate::org::{ActionKind, Role, SpliceKind, ThreadId};
 use crate::protocol::{Finding, Found, Grammar, Position, Scanner};
 use crate::record::{Found as Recorded, Header, Origin, Rescan, TextPiece, ThreadRescan};
 
-/// Feeds a recorded piece to a scanner as it was fed when it was new: decoded text is read, spliced text is
-/// not, and tags that a command opened set the position.
+/// Feeds a recorded piece to a scanner as it was fed when it was new: decoded text is read, and what
+/// a person wrote; other spliced text is not, tags that a command opened set the position, and a denied
+/// answer leaves the thread thinking.
 pub(super) fn feed(scanner: &mut Scanner, piece: &TextPiece, findings: &mut Vec<Finding>) {
     match &piece.origin {
         Origin::Decoded => scanner.push(&piece.bytes, piece.at, findings),
         Origin::Spliced { kind, .. } => match kind {
             SpliceKind::Answer => scanner.enter(Position::InAnswer, piece.at),
             SpliceKind::WrapUp => scanner.enter(Position::InReturn, piece.at),
-            SpliceKind::Edit => scanner.push(&piece.bytes, piece.at, findings),
-            SpliceKind::Result | SpliceKind::Fork | SpliceKind::Join => {}
+            SpliceKind::Edit | SpliceKind::Text => {
+                scanner.push(&piece.bytes, piece.at, findings);
+            }
+            SpliceKind::Note if scanner.position() == Position::Done => {
+                scanner.enter(Position::Free, piece.at);
+            }
+            SpliceKind::Result | SpliceKind::Fork | SpliceKind::Join | SpliceKind::Note => {}
         },
     }
 }

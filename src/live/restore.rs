@@ -7,14 +7,14 @@
 use super::emitter::Emitter;
 use super::mailbox::Mailbox;
 use super::rescan::{feed, grammar};
-use super::runner::{Blocked, Deferred, Runner};
+use super::runner::{Blocked, Deferred, Runner, Wrote};
 use super::session::{Audience, Intent, Session, Wish};
 use super::travel::Kept;
 use crate::engine::{Engine, SeqOp};
 use crate::org::{
     Author, Body, Command, OpKind, Outcome, RunEnd, SpliceKind, Status, ThreadEnd, ThreadId, WaitOn,
 };
-use crate::protocol::{Finding, Found};
+use crate::protocol::Found;
 use crate::record::{Origin, Policy, Recorder, Restored, RestoredThread};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,11 +22,22 @@ use std::sync::Arc;
 /// What a thread's recorded text says, beyond what the fold knows.
 #[derive(Default)]
 pub(super) struct Reread {
-    findings: Vec<Finding>,
+    findings: Vec<Wrote>,
     /// Workers whose results were spliced.
     joined: Vec<ThreadId>,
     /// Indices whose hand-made Fork text was spliced.
     forked: Vec<u16>,
+}
+
+impl Reread {
+    /// Whether the text holds a Fork of `index`, written or put in.
+    fn forks(&self, index: u16) -> bool {
+        let written = |wrote: &Wrote| match &wrote.finding.found {
+            Found::Fork { index: own, .. } => *own == index,
+            _ => false,
+        };
+        self.forked.contains(&index) || self.findings.iter().any(written)
+    }
 }
 
 impl Session {
@@ -43,6 +54,7 @@ impl Session {
         session.announce();
         // For the screen, and for commands that wait for something.
         session.emitter.recall_all();
+        session.readdress();
         let reread = session.reopen_all(&restored.threads, &BTreeMap::new());
         session.announce_continuation();
         session.catch_up(&reread);
@@ -86,7 +98,21 @@ impl Session {
             return reread;
         };
         for piece in &recorded.pieces {
-            feed(&mut runner.scanner, piece, &mut reread.findings);
+            let mut findings = Vec::new();
+            feed(&mut runner.scanner, piece, &mut findings);
+            reread
+                .findings
+                .extend(findings.into_iter().map(|finding| Wrote {
+                    finding,
+                    by: piece.by.clone(),
+                }));
+            if let Origin::Spliced {
+                kind: SpliceKind::Text | SpliceKind::Edit,
+                ..
+            } = piece.origin
+            {
+                runner.remember_words(&piece.bytes);
+            }
             runner.restored(&piece.bytes, &piece.lens, piece.ids.len());
             let known = held.saturating_sub(place).min(piece.ids.len());
             place += piece.ids.len();
@@ -148,20 +174,14 @@ impl Session {
             let said = reread.get(&parent);
             for op in &ops {
                 match op.kind {
-                    OpKind::Fork { child, anchor } => {
+                    OpKind::Fork { child, .. } => {
                         let query = self.query_of(child, said);
-                        let hand_made_text_missing = anchor.is_some()
-                            && child.index().is_some_and(|index| {
-                                said.is_none_or(|s| !s.forked.contains(&index))
-                            });
-                        if let (true, Some(index)) = (hand_made_text_missing, child.index())
+                        if let Some(index) = child.index()
+                            && said.is_none_or(|s| !s.forks(index))
                             && let Some(runner) = self.runners.get_mut(&parent)
                         {
-                            runner.deferred.push(Deferred {
-                                index,
-                                query: query.clone(),
-                                cause: None,
-                            });
+                            let late = Deferred::fork(index, &query, None);
+                            runner.deferred.push(late);
                         }
                         if status == Status::Waiting(WaitOn::Slot(child)) {
                             self.blocked.push(Blocked {
@@ -240,7 +260,7 @@ impl Session {
         }
         said.into_iter()
             .flat_map(|s| s.findings.iter().rev())
-            .find_map(|finding| match &finding.found {
+            .find_map(|wrote| match &wrote.finding.found {
                 Found::Fork { index, query } if Some(*index) == child.index() => {
                     Some(query.clone())
                 }
@@ -261,8 +281,12 @@ impl Session {
             .iter()
             .filter(|c| matches!(c.outcome, Some(Outcome::Queued { .. })))
             .filter_map(|c| {
+                let mut seat = None;
                 let what = match &c.command {
-                    Command::Fork { query } => Wish::Fork(query.trim().to_owned()),
+                    Command::Fork { query, seat: own } => {
+                        seat.clone_from(own);
+                        Wish::Fork(query.trim().to_owned())
+                    }
                     Command::Join { thread } => Wish::Join(*thread),
                     Command::Answer => Wish::Answer,
                     _ => return None,
@@ -271,6 +295,7 @@ impl Session {
                     by: Author::Human,
                     cause: Some(c.seq),
                     what,
+                    seat,
                 })
             })
             .collect();

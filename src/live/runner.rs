@@ -1,22 +1,43 @@
 //! One thread while it runs: its sequence in the engine, its scanner, and what it still has to do.
 
 use crate::engine::{Epoch, SeqId, SeqOp};
-use crate::org::{Seq, Step, ThreadId};
-use crate::protocol::{Finding, Grammar, Scanner};
+use crate::org::{Author, Seq, SpliceKind, Step, ThreadId};
+use crate::protocol::{Finding, Found, Grammar, Position, Scanner};
 use std::collections::VecDeque;
 
 /// Tokens of a worker's text that stand in for a missing RETURN.
 pub const TAIL_TOKENS: usize = 128;
 
-/// A Fork made by hand while its thread waited: its text goes into the context afterwards.
+/// Text that belongs into a thread which stands at a Join: it goes into the context afterwards.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Deferred {
-    /// Sub-query index.
-    pub index: u16,
-    /// The sub-query.
-    pub query: String,
+    /// Why it is put in.
+    pub kind: SpliceKind,
+    /// What.
+    pub text: String,
     /// The command.
     pub cause: Option<Seq>,
+}
+
+impl Deferred {
+    /// The text of a Fork made by hand.
+    #[must_use]
+    pub fn fork(index: u16, query: &str, cause: Option<Seq>) -> Self {
+        Self {
+            kind: SpliceKind::Fork,
+            text: format!("<FORK-{index}>{query}</FORK-{index}>"),
+            cause,
+        }
+    }
+}
+
+/// Something a thread wrote, and who completed it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wrote {
+    /// What.
+    pub finding: Finding,
+    /// Who.
+    pub by: Author,
 }
 
 /// A blocked Fork.
@@ -46,7 +67,7 @@ pub struct Runner {
     /// Tokens in its context: prompt, decoded, spliced.
     pub context: usize,
     /// Found but not yet acted on: it waits.
-    pub pending: VecDeque<Finding>,
+    pub pending: VecDeque<Wrote>,
     /// For after the wait.
     pub deferred: Vec<Deferred>,
     /// The engine was told to run it.
@@ -77,19 +98,9 @@ impl Runner {
         self.epoch = epoch;
     }
 
-    /// Reads `bytes`, which a person wrote and which were just spliced.
-    pub fn read(&mut self, bytes: &[u8]) {
-        let mut findings = Vec::new();
-        let at = self.text_len.saturating_sub(bytes.len() as u64);
-        self.scanner.push(bytes, at, &mut findings);
-        self.pending.extend(findings);
-    }
-
     /// Takes in a decoded token.
     pub fn decoded(&mut self, bytes: &[u8]) {
-        let mut findings = Vec::new();
-        self.scanner.push(bytes, self.text_len, &mut findings);
-        self.pending.extend(findings);
+        self.read(bytes, &Author::Model);
         self.text_len += bytes.len() as u64;
         self.context += 1;
         self.remember(bytes);
@@ -112,6 +123,46 @@ impl Runner {
             rest = more;
         }
         self.spliced(bytes, tokens);
+    }
+
+    fn read(&mut self, bytes: &[u8], by: &Author) {
+        let mut findings = Vec::new();
+        self.scanner.push(bytes, self.text_len, &mut findings);
+        self.pending
+            .extend(findings.into_iter().map(|finding| Wrote {
+                finding,
+                by: by.clone(),
+            }));
+    }
+
+    /// Takes in `tokens` tokens that `by` wrote in the model's place.
+    pub fn written(&mut self, bytes: &[u8], tokens: usize, by: &Author) {
+        self.read(bytes, by);
+        self.remember_words(bytes);
+        self.spliced(bytes, tokens);
+    }
+
+    /// Written text stands among the last tokens word by word.
+    pub fn remember_words(&mut self, bytes: &[u8]) {
+        for word in bytes.split_inclusive(|b| b.is_ascii_whitespace()) {
+            self.remember(word);
+        }
+    }
+
+    /// Takes in a note of `tokens` tokens; after a denied answer the thread thinks on.
+    pub fn noted(&mut self, bytes: &[u8], tokens: usize) {
+        if self.scanner.position() == Position::Done {
+            self.scanner.enter(Position::Free, self.text_len);
+        }
+        self.spliced(bytes, tokens);
+    }
+
+    /// Whether it stands right after a Join tag that has not been served.
+    #[must_use]
+    pub fn at_a_join(&self) -> bool {
+        self.pending
+            .iter()
+            .any(|wrote| matches!(wrote.finding.found, Found::Join { .. }))
     }
 
     /// Takes in a splice of `tokens` tokens.

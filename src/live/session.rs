@@ -6,8 +6,9 @@
 use super::emitter::Emitter;
 use super::orders::Order;
 use super::runner::{Blocked, Runner};
+use super::tool::{ToolSet, Tools};
 use crate::engine::{Engine, EngineError, SeqId, SeqOp, StepOutput};
-use crate::org::{Author, Body, Command, ErrorKind, Outcome, RunEnd, Seq, Status, Step, ThreadId};
+use crate::org::{Author, Body, Command, ErrorKind, Outcome, RunEnd, Seat, Seq, Step, ThreadId};
 use crate::record::{Header, Health};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
@@ -15,6 +16,9 @@ use std::time::{Duration, Instant};
 
 /// How long to look for commands at a time while nothing can be decoded.
 const IDLE: Duration = Duration::from_millis(50);
+
+/// The same while a tool runs: nobody wakes the session when it is done.
+const IDLE_WITH_TOOL: Duration = Duration::from_millis(5);
 
 /// A person's running start while everything else is held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +35,8 @@ pub(super) struct Intent {
     pub by: Author,
     pub cause: Option<Seq>,
     pub what: Wish,
+    /// For a Fork: who will serve it.
+    pub seat: Option<Seat>,
 }
 
 /// See [`Intent`].
@@ -83,6 +89,9 @@ pub struct Session {
     pub(super) template: Option<(SeqId, Vec<u32>)>,
     pub(super) next_seq: u32,
     pub(super) tokens_per_s: u32,
+    /// Seats of workers that were addressed by hand.
+    pub(super) seats: BTreeMap<ThreadId, Seat>,
+    pub(super) tools: Tools,
     next_step_at: Instant,
     audience: Audience,
     stuck: bool,
@@ -111,6 +120,8 @@ impl Session {
             template: None,
             next_seq: 0,
             tokens_per_s: 0,
+            seats: BTreeMap::new(),
+            tools: Tools::default(),
             next_step_at: Instant::now(),
             audience,
             stuck: false,
@@ -121,6 +132,15 @@ impl Session {
     /// Gives it commands that come due by themselves.
     pub fn set_orders(&mut self, orders: VecDeque<Order>) {
         self.orders = orders;
+    }
+
+    /// Gives it the tools that can take a seat.
+    pub fn set_tools(&mut self, tools: ToolSet) {
+        if let Some(mailbox) = self.emitter.mailbox() {
+            let names: Vec<String> = tools.keys().cloned().collect();
+            mailbox.report(|report| report.tools = names);
+        }
+        self.tools = Tools::new(tools);
     }
 
     /// Limits its pace from the start; 0: no limit.
@@ -169,6 +189,7 @@ impl Session {
                     return false;
                 }
             } else {
+                self.serve_tools();
                 self.pursue_intents();
                 if self.over() {
                     continue;
@@ -185,14 +206,20 @@ impl Session {
                     }
                     continue;
                 }
-                if self.audience == Audience::Nobody && !self.held_by_recorder {
+                let nobody_comes = self.audience == Audience::Nobody && !self.tools.busy();
+                if nobody_comes && !self.held_by_recorder {
                     self.stuck = true;
                     self.command(Command::Interrupt, Author::System);
                     return false;
                 }
                 self.housekeeping();
             }
-            if !self.wait_for_command(commands, IDLE) {
+            let patience = if self.tools.busy() {
+                IDLE_WITH_TOOL
+            } else {
+                IDLE
+            };
+            if !self.wait_for_command(commands, patience) {
                 return false;
             }
         }
@@ -264,20 +291,15 @@ impl Session {
         if self.emitter.org.paused && self.stepping.is_none() {
             return false;
         }
-        self.emitter
-            .org
-            .threads()
-            .any(|t| t.status == Status::Running && !t.paused)
+        let org = &self.emitter.org;
+        org.threads().any(|t| org.decodes(t))
     }
 
     /// Tells the engine who decodes.
     fn sync_running(&mut self) {
         for (id, runner) in &mut self.runners {
-            let run = self
-                .emitter
-                .org
-                .thread(*id)
-                .is_some_and(|t| t.status == Status::Running && !t.paused);
+            let org = &self.emitter.org;
+            let run = org.thread(*id).is_some_and(|t| org.decodes(t));
             self.ops.extend(runner.set_running(run));
         }
     }

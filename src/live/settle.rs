@@ -1,7 +1,7 @@
 //! Folding one step: first all tokens, then ends, then Forks and Joins in path order.
 
 use super::config::{overflow, strictness};
-use super::runner::Blocked;
+use super::runner::{Blocked, Wrote};
 use super::session::{Session, Stepping};
 use crate::engine::{Decoded, SeqOp, StepOutput, StepStats, Stop};
 use crate::org::rules::{ForkVerdict, JoinVerdict, Strictness, judge_fork, judge_join};
@@ -9,14 +9,11 @@ use crate::org::{
     ActionKind, Anchor, Author, Body, Command, ErrorKind, Role, RunEnd, Seq, Status, TextBytes,
     ThreadEnd, ThreadId, WaitOn,
 };
-use crate::protocol::{Finding, Found, Position};
+use crate::protocol::{Found, Position};
 use std::collections::BTreeMap;
 
 /// Who made something happen, and by which command.
 pub(super) type By = (Author, Option<Seq>);
-
-/// What the model does by itself.
-pub(super) const BY_MODEL: By = (Author::Model, None);
 
 /// An action that takes effect.
 pub(super) struct Deed {
@@ -60,7 +57,8 @@ impl Session {
         self.end_workers(&stops);
         self.serve_blocked();
         self.act();
-        if !self.over() {
+        let asked = self.emitter.org.asked_of(ThreadId::ORGANIZER).is_some();
+        if !self.over() && !asked {
             self.end_organizer(stops.get(&ThreadId::ORGANIZER));
         }
         self.finish_stepping(revision);
@@ -97,7 +95,7 @@ impl Session {
         self.emitter.emit(Author::Model, Some(id), None, body);
     }
 
-    fn end_workers(&mut self, stops: &BTreeMap<ThreadId, Stop>) {
+    pub(super) fn end_workers(&mut self, stops: &BTreeMap<ThreadId, Stop>) {
         let workers: Vec<ThreadId> = self
             .emitter
             .org
@@ -107,24 +105,21 @@ impl Session {
             .collect();
         for id in workers {
             let returned = self.runners.get_mut(&id).and_then(|r| {
-                matches!(r.pending.front()?.found, Found::Return { .. })
+                matches!(r.pending.front()?.finding.found, Found::Return { .. })
                     .then(|| r.pending.pop_front())?
             });
-            if let Some(Finding {
-                found: Found::Return { text },
-                from,
-                to,
-            }) = returned
+            if let Some(Wrote { finding, by }) = returned
+                && let Found::Return { text } = finding.found
             {
                 self.action(
                     id,
                     Deed {
                         action: ActionKind::Return,
-                        span: (from, to),
+                        span: (finding.from, finding.to),
                         child: None,
                         text,
                         anchor: None,
-                        by: BY_MODEL,
+                        by: (by, None),
                     },
                 );
                 self.end_worker(id, ThreadEnd::Returned, None);
@@ -165,10 +160,7 @@ impl Session {
     pub(super) fn end_worker(&mut self, id: ThreadId, end: ThreadEnd, cause: Option<Seq>) {
         self.emitter
             .emit(Author::System, Some(id), cause, Body::End { end });
-        if let Some(runner) = self.runners.get(&id) {
-            self.ops.push(SeqOp::Close(runner.seq));
-            self.by_seq.remove(&runner.seq);
-        }
+        self.forget(id);
         let waiting: Vec<ThreadId> = self
             .emitter
             .org
@@ -181,6 +173,15 @@ impl Session {
                 .emit(Author::System, Some(parent), cause, Body::Resume);
             self.splice_result(parent, id);
         }
+    }
+
+    /// Gives back what an ended worker holds: its sequence, its tool.
+    pub(super) fn forget(&mut self, id: ThreadId) {
+        if let Some(runner) = self.runners.get(&id) {
+            self.ops.push(SeqOp::Close(runner.seq));
+            self.by_seq.remove(&runner.seq);
+        }
+        self.tools.stop(id);
     }
 
     /// Blocked Forks take free slots, longest wait first.
@@ -204,45 +205,56 @@ impl Session {
         let ids: Vec<ThreadId> = self.runners.keys().copied().collect();
         for id in ids {
             while !self.over() && self.is_running(id) {
+                if id.is_organizer() && self.fork_next_draft() {
+                    continue;
+                }
                 let next = self
                     .runners
                     .get_mut(&id)
                     .and_then(|r| r.pending.pop_front());
-                let Some(finding) = next else { break };
-                self.act_on(id, finding);
+                let Some(wrote) = next else { break };
+                if let Some(wrote) = self.unless_planned(id, wrote)
+                    && let Some(wrote) = self.unless_asked(id, wrote)
+                {
+                    self.act_on(id, wrote);
+                }
             }
         }
     }
 
+    /// Whether the thread can go on: it neither waits nor stands for a person's word.
     pub(super) fn is_running(&self, id: ThreadId) -> bool {
-        self.emitter
-            .org
-            .thread(id)
-            .is_some_and(|t| t.status == Status::Running)
+        let org = &self.emitter.org;
+        org.thread(id).is_some_and(|t| t.status == Status::Running) && org.asked_of(id).is_none()
     }
 
-    fn act_on(&mut self, id: ThreadId, finding: Finding) {
+    fn act_on(&mut self, id: ThreadId, Wrote { finding, by }: Wrote) {
         let span = (finding.from, finding.to);
+        let by = (by, None);
         match finding.found {
-            Found::Fork { index, query } => self.fork(id, index, query, span, BY_MODEL),
-            Found::Join { index } => self.join(id, index, span, BY_MODEL),
-            Found::Answer { text } => {
-                self.action(
-                    id,
-                    Deed {
-                        action: ActionKind::Answer,
-                        span,
-                        child: None,
-                        text: text.clone(),
-                        anchor: None,
-                        by: BY_MODEL,
-                    },
-                );
-                self.end_run(RunEnd::Answered, Some(text), None);
-            }
+            Found::Fork { index, query } => self.fork(id, index, query, span, by),
+            Found::Join { index } => self.join(id, index, span, by),
+            Found::Answer { text } => self.answer(id, text, span, by),
             // A worker's RETURN is taken among the ends.
             Found::Return { .. } => {}
         }
+    }
+
+    /// The organizer's answer ends the run.
+    pub(super) fn answer(&mut self, id: ThreadId, text: String, span: (u64, u64), by: By) {
+        let cause = by.1;
+        self.action(
+            id,
+            Deed {
+                action: ActionKind::Answer,
+                span,
+                child: None,
+                text: text.clone(),
+                anchor: None,
+                by,
+            },
+        );
+        self.end_run(RunEnd::Answered, Some(text), cause);
     }
 
     /// Judges a Fork and does what the verdict says.
@@ -346,7 +358,13 @@ impl Session {
     }
 
     /// An error with a place in the text; ends a strict run.
-    fn format_error(&mut self, id: ThreadId, kind: ErrorKind, span: (u64, u64), message: String) {
+    pub(super) fn format_error(
+        &mut self,
+        id: ThreadId,
+        kind: ErrorKind,
+        span: (u64, u64),
+        message: String,
+    ) {
         self.error(id, kind, Some(span), message);
         if strictness(&self.header) == Strictness::Strict {
             self.end_run(RunEnd::Failed, None, None);
@@ -439,6 +457,7 @@ impl Session {
         self.emitter.end_run(end, answer, cause);
         self.blocked.clear();
         self.intents.clear();
+        self.tools.stop_all();
         if let Some(mailbox) = self.emitter.mailbox() {
             mailbox.report(|report| report.phase = super::mailbox::Phase::Over);
         }

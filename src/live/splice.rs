@@ -1,12 +1,12 @@
 //! Text that nobody decodes: results, hand-made tags; and the start of workers.
 
 use super::config::messages;
-use super::runner::Runner;
+use super::runner::{Deferred, Runner};
 use super::session::Session;
 use super::settle::By;
 use crate::engine::{Priority, SeqId, SeqOp, TokenId};
 use crate::org::{
-    Author, Body, ErrorKind, Role, Seat, Seq, SpliceKind, TextBytes, ThreadEnd, ThreadId,
+    Author, Body, ErrorKind, Role, Seq, SpliceKind, Status, TextBytes, ThreadEnd, ThreadId, WaitOn,
 };
 use crate::protocol::Grammar;
 
@@ -63,7 +63,11 @@ impl Session {
             let bytes = self.engine.decode(&kept);
             (kept, bytes)
         };
-        runner.spliced(&bytes, ids.len());
+        match kind {
+            SpliceKind::Text | SpliceKind::Edit => runner.written(&bytes, ids.len(), &origin.by),
+            SpliceKind::Note => runner.noted(&bytes, ids.len()),
+            _ => runner.spliced(&bytes, ids.len()),
+        }
         self.ops.push(SeqOp::Append {
             seq: runner.seq,
             tokens: ids.clone(),
@@ -130,12 +134,25 @@ impl Session {
             .get_mut(&parent)
             .map(|r| std::mem::take(&mut r.deferred))
             .unwrap_or_default();
-        for fork in deferred {
-            let text = format!("<FORK-{0}>{1}</FORK-{0}>", fork.index, fork.query);
-            let origin = Origin::by(Author::Human, fork.cause);
-            if !self.splice(parent, SpliceKind::Fork, &text, origin) {
+        for late in deferred {
+            let origin = Origin::by(Author::Human, late.cause);
+            if !self.splice(parent, late.kind, &late.text, origin) {
                 return;
             }
+        }
+    }
+
+    /// Puts a person's text into a thread, after the result if it stands at a Join.
+    pub(super) fn splice_or_defer(&mut self, id: ThreadId, late: Deferred) {
+        let status = self.emitter.org.thread(id).map(|t| t.status);
+        let waits = matches!(status, Some(Status::Waiting(WaitOn::Join(_))));
+        if let Some(runner) = self.runners.get_mut(&id)
+            && (waits || runner.at_a_join())
+        {
+            runner.deferred.push(late);
+        } else {
+            let origin = Origin::by(Author::Human, late.cause);
+            self.splice(id, late.kind, &late.text, origin);
         }
     }
 
@@ -162,7 +179,7 @@ impl Session {
             cause,
             Body::Thread {
                 role: Role::Worker,
-                seat: Seat::Model,
+                seat: self.seat_of(id),
                 query: query.to_owned(),
                 prompt: prompt.clone(),
             },

@@ -7,8 +7,8 @@ use super::settle::Deed;
 use super::splice::Origin;
 use crate::org::rules::{ForkVerdict, judge_fork, next_index};
 use crate::org::{
-    ActionKind, Anchor, Author, Body, Command, Outcome, RunEnd, Seq, SpliceKind, Status, ThreadEnd,
-    ThreadId, WaitOn,
+    ActionKind, Anchor, Author, Body, Command, Outcome, RunEnd, Seat, Seq, SpliceKind, Status,
+    ThreadEnd, ThreadId, WaitOn,
 };
 use crate::protocol::{Position, Tag};
 
@@ -17,7 +17,7 @@ pub(super) fn refused(why: impl Into<String>) -> Outcome {
 }
 
 /// A sub-query that would close its own Fork early cannot be put into one.
-fn fits_in_fork(query: &str, index: u16) -> Result<(), Outcome> {
+pub(super) fn fits_in_fork(query: &str, index: u16) -> Result<(), Outcome> {
     let closing = Tag::ForkClose(index).to_string();
     if query.contains(&closing) {
         return Err(refused(format!("the sub-query must not contain {closing}")));
@@ -47,9 +47,12 @@ impl Session {
                 self.stepping = Some(Stepping::UntilAction);
                 Outcome::Done
             }
-            Command::Fork { query } => self.wish_fork(query, cause),
+            Command::Fork { query, seat } if self.planning() => {
+                self.add_draft(query, seat.as_ref(), cause)
+            }
+            Command::Fork { query, seat } => self.wish_fork(query, seat.as_ref(), cause),
             Command::Join { thread } => self.wish_join(*thread, cause),
-            Command::Answer => self.wish(Wish::Answer, cause),
+            Command::Answer => self.wish(Wish::Answer, None, cause),
             Command::Kill { thread } => self.kill(*thread, cause),
             Command::WrapUp { thread } => self.wrap_up(*thread, cause),
             Command::Abort => {
@@ -78,6 +81,20 @@ impl Session {
                 self.tokens_per_s = *tokens_per_s;
                 Outcome::Done
             }
+            Command::Seat { thread, to } => self.change_seat(*thread, to),
+            Command::Text { thread, text } => self.person_writes(*thread, text),
+            Command::Submit { thread, text } => self.person_submits(*thread, text),
+            Command::Retry { thread } => self.retry(*thread, cause),
+            Command::Approve { ask, text } => self.approve(*ask, text.as_deref(), cause),
+            Command::Deny { ask, reason } => self.deny(*ask, reason, cause),
+            Command::PlanAdd { query, seat } => self.add_draft(query, seat.as_ref(), cause),
+            Command::PlanEdit { draft, query, seat } => {
+                self.check_edit(*draft, query.as_deref(), seat.as_ref())
+            }
+            Command::PlanDrop { draft } | Command::PlanMove { draft, .. } => {
+                self.check_draft(*draft)
+            }
+            Command::PlanRelease => self.release_plan(cause),
         }
     }
 
@@ -97,7 +114,7 @@ impl Session {
     }
 
     /// A running worker called `id`, or why not.
-    fn active_worker(&self, id: ThreadId) -> Result<(), Outcome> {
+    pub(super) fn active_worker(&self, id: ThreadId) -> Result<(), Outcome> {
         if id.is_organizer() {
             return Err(refused(
                 "the organizer cannot be stopped alone; answer now or abort the run",
@@ -139,8 +156,11 @@ impl Session {
         Outcome::Done
     }
 
-    fn wish_fork(&mut self, query: &str, cause: Seq) -> Outcome {
+    fn wish_fork(&mut self, query: &str, seat: Option<&Seat>, cause: Seq) -> Outcome {
         let query = query.trim();
+        if let Some(refusal) = seat.and_then(|seat| self.seat_refusal(seat)) {
+            return refusal;
+        }
         if query.is_empty() {
             return refused("the sub-query is empty");
         }
@@ -159,36 +179,31 @@ impl Session {
             && self.emitter.org.free_slots() > 0
             && self.blocked.is_empty()
         {
-            return self.fork_while_waiting(organizer, index, query, waited, cause);
+            return self.fork_while_waiting((organizer, index), query, seat, waited, cause);
         }
-        self.wish(Wish::Fork(query.to_owned()), cause)
+        self.wish(Wish::Fork(query.to_owned()), seat, cause)
     }
 
     /// The organizer stands at a Join: the worker starts now, the text follows after the result.
     fn fork_while_waiting(
         &mut self,
-        parent: ThreadId,
-        index: u16,
+        (parent, index): (ThreadId, u16),
         query: &str,
+        seat: Option<&Seat>,
         waited: ThreadId,
         cause: Seq,
     ) -> Outcome {
         let Some(child) = parent.child(index, 1) else {
             return refused("no index is left");
         };
-        let anchor = Anchor {
-            thread: waited,
-            tokens: self.emitter.org.thread(waited).map_or(0, |t| t.tokens),
-        };
+        let anchor = self.anchor(waited);
         let Some(runner) = self.runners.get_mut(&parent) else {
             return refused("the organizer is not running");
         };
         let place = runner.text_len;
-        runner.deferred.push(Deferred {
-            index,
-            query: query.to_owned(),
-            cause: Some(cause),
-        });
+        let late = Deferred::fork(index, query, Some(cause));
+        runner.deferred.push(late);
+        self.address(child, seat);
         let by = (Author::Human, Some(cause));
         self.action(
             parent,
@@ -219,11 +234,22 @@ impl Session {
         {
             return refused(format!("a newer worker bears the index of {id}"));
         }
-        self.wish(Wish::Join(id), cause)
+        self.wish(Wish::Join(id), None, cause)
+    }
+
+    /// The present moment of thread `waited`, for a Fork made while another thread waits for it.
+    pub(super) fn anchor(&self, waited: ThreadId) -> Anchor {
+        let org = &self.emitter.org;
+        let thread = org.thread(waited);
+        Anchor {
+            thread: waited,
+            tokens: thread.map_or(0, |t| t.tokens),
+            steps: thread.map_or(0, |t| t.written_steps(org.now)),
+        }
     }
 
     /// Notes a wish for the organizer; does it now if the organizer is free.
-    fn wish(&mut self, what: Wish, cause: Seq) -> Outcome {
+    fn wish(&mut self, what: Wish, seat: Option<&Seat>, cause: Seq) -> Outcome {
         if self.organizer_position() == Some(Position::InAnswer) {
             return refused("the organizer is writing its answer");
         }
@@ -231,6 +257,7 @@ impl Session {
             by: Author::Human,
             cause: Some(cause),
             what,
+            seat: seat.cloned(),
         });
         self.pursue_intents();
         let waiting = self.intents.iter().any(|i| i.cause == Some(cause));
@@ -300,14 +327,17 @@ impl Session {
                     strictness(&self.header),
                     overflow(&self.header),
                 );
-                if let ForkVerdict::Refuse(_, why) = verdict {
-                    return refused(why);
+                if let ForkVerdict::Refuse(_, why) = &verdict {
+                    return refused(why.clone());
                 }
                 // The index may be another than when it was asked.
                 if let Err(refusal) = fits_in_fork(query, index) {
                     return refusal;
                 }
                 let text = format!("<FORK-{index}>{query}</FORK-{index}>");
+                if let ForkVerdict::Start(child) | ForkVerdict::Block(child) = verdict {
+                    self.address(child, intent.seat.as_ref());
+                }
                 if self.splice(organizer, SpliceKind::Fork, &text, origin) {
                     let span = (from, from + text.len() as u64);
                     self.fork(organizer, index, query.clone(), span, by);

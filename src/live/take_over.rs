@@ -64,6 +64,7 @@ impl Session {
             Self::new(engine, emitter, header, audience)
         };
         session.announce();
+        session.readdress();
         let here = session.emitter.org.here();
         let contexts = session.emitter.history().contexts(here);
         let reread = session.reopen_all(&contexts, &BTreeMap::new());

@@ -57,7 +57,7 @@ impl Session {
             Err(why) => return refused(why),
         }
         if let Command::Edit { thread, text, .. } = command {
-            self.write(*thread, text, cause);
+            self.write_instead(*thread, text, cause);
         }
         Outcome::Done
     }
@@ -175,6 +175,8 @@ impl Session {
         self.intents.clear();
         let kept = self.cut_back(&before, &contexts);
         self.runners.clear();
+        self.tools.stop_all();
+        self.readdress();
         let reread = self.reopen_all(&contexts, &kept);
         let phase = if self.over() {
             Phase::Over
@@ -247,18 +249,14 @@ impl Session {
     }
 
     /// Puts what a person wrote after what is left of a thread, and does what it says.
-    fn write(&mut self, id: ThreadId, text: &str, cause: Seq) {
+    fn write_instead(&mut self, id: ThreadId, text: &str, cause: Seq) {
         if text.is_empty() || self.over() {
             return;
         }
         let origin = Origin::by(Author::Human, Some(cause));
-        if !self.splice(id, SpliceKind::Edit, text, origin) {
-            return;
+        if self.splice(id, SpliceKind::Edit, text, origin) {
+            self.absorb(StepOutput::default());
         }
-        if let Some(runner) = self.runners.get_mut(&id) {
-            runner.read(text.as_bytes());
-        }
-        self.absorb(StepOutput::default());
     }
 }
 

@@ -1,6 +1,8 @@
 //! What a person (or a script) asks of a running organization.
 
+use super::event::Seat;
 use super::ids::{BranchId, Step, ThreadId};
+use super::seat;
 use serde::{Deserialize, Serialize};
 
 /// One request. Recorded as asked, followed by its effect.
@@ -27,6 +29,13 @@ pub enum Command {
     Fork {
         /// The sub-query.
         query: String,
+        /// Who will serve it; the model if absent.
+        #[serde(
+            default,
+            deserialize_with = "seat::strict_if_given",
+            skip_serializing_if = "Option::is_none"
+        )]
+        seat: Option<Seat>,
     },
     /// Join a worker now.
     Join {
@@ -96,6 +105,93 @@ pub enum Command {
         /// Tokens a second and thread.
         tokens_per_s: u32,
     },
+    /// Take the seat of a thread, or give it back.
+    Seat {
+        /// Whose.
+        thread: ThreadId,
+        /// Who writes from now on.
+        #[serde(deserialize_with = "seat::strict")]
+        to: Seat,
+    },
+    /// Write into a thread whose seat a person holds; tags in it act.
+    Text {
+        /// The thread.
+        thread: ThreadId,
+        /// The text.
+        text: String,
+    },
+    /// Close what a person writes: a worker's RETURN, the organizer's ANSWER.
+    Submit {
+        /// The thread.
+        thread: ThreadId,
+        /// The result or the answer, or its last part if the tag is open already.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        text: String,
+    },
+    /// Stop a worker and give its sub-query to a new bearer of its index.
+    Retry {
+        /// The worker.
+        thread: ThreadId,
+    },
+    /// Let something that waits for a person's word take effect.
+    Approve {
+        /// Its number; the oldest that waits if absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ask: Option<u32>,
+        /// Another sub-query or answer instead.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        text: Option<String>,
+    },
+    /// Refuse something that waits for a person's word.
+    Deny {
+        /// Its number; the oldest that waits if absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ask: Option<u32>,
+        /// Why, for whoever asked.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        reason: String,
+    },
+    /// Put a sub-query on the board.
+    PlanAdd {
+        /// The sub-query.
+        query: String,
+        /// Who will serve it; the model if absent.
+        #[serde(
+            default,
+            deserialize_with = "seat::strict_if_given",
+            skip_serializing_if = "Option::is_none"
+        )]
+        seat: Option<Seat>,
+    },
+    /// Change a draft on the board.
+    PlanEdit {
+        /// Which.
+        draft: u32,
+        /// Its new sub-query.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        query: Option<String>,
+        /// Who will serve it.
+        #[serde(
+            default,
+            deserialize_with = "seat::strict_if_given",
+            skip_serializing_if = "Option::is_none"
+        )]
+        seat: Option<Seat>,
+    },
+    /// Take a draft off the board.
+    PlanDrop {
+        /// Which.
+        draft: u32,
+    },
+    /// Move a draft to another place in the order.
+    PlanMove {
+        /// Which.
+        draft: u32,
+        /// Its new place, from 1.
+        to: u32,
+    },
+    /// Fork everything on the board, in order.
+    PlanRelease,
 }
 
 impl Command {
@@ -121,6 +217,17 @@ impl Command {
             Self::Undo => "undo",
             Self::Redo => "redo",
             Self::Speed { .. } => "speed",
+            Self::Seat { .. } => "seat",
+            Self::Text { .. } => "text",
+            Self::Submit { .. } => "submit",
+            Self::Retry { .. } => "retry",
+            Self::Approve { .. } => "approve",
+            Self::Deny { .. } => "deny",
+            Self::PlanAdd { .. } => "plan_add",
+            Self::PlanEdit { .. } => "plan_edit",
+            Self::PlanDrop { .. } => "plan_drop",
+            Self::PlanMove { .. } => "plan_move",
+            Self::PlanRelease => "plan_release",
         }
     }
 

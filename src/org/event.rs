@@ -3,11 +3,13 @@
 //! The state of a session is a fold over these events ([`super::Organization::apply`]); nothing is
 //! shown that is not in them. Field names here are the field names of the session file.
 
+use super::approval::{AskKind, Verdict};
 use super::branch::{Place, Turn};
 use super::command::{Command, Outcome};
 use super::ids::{BranchId, Seq, Step, ThreadId};
 use super::metrics::Metrics;
 use super::organization::Organization;
+use super::plan::PlanChange;
 use base64::Engine as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::BTreeMap;
@@ -252,6 +254,8 @@ pub enum ErrorKind {
     TokenLimit,
     /// The engine failed.
     Engine,
+    /// A tool failed.
+    Tool,
 }
 
 /// What a thread waits for.
@@ -285,6 +289,13 @@ pub struct Anchor {
     pub thread: ThreadId,
     /// How many tokens it had.
     pub tokens: u64,
+    /// How many steps a person or a tool had written it by then.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub steps: u64,
+}
+
+fn is_zero(n: &u64) -> bool {
+    *n == 0
 }
 
 /// What kind of text was put into a context that nobody decoded.
@@ -303,6 +314,10 @@ pub enum SpliceKind {
     WrapUp,
     /// What a person wrote in place of what was decoded; read for tags like decoded text.
     Edit,
+    /// Written by whoever holds the seat: tags in it act as if they were decoded.
+    Text,
+    /// Something a thread should know, such as why it was denied. Ends the tag that was denied.
+    Note,
 }
 
 /// Kind and body of an event.
@@ -416,6 +431,37 @@ pub enum Body {
         answer: Option<String>,
         /// As computed at the end.
         metrics: Metrics,
+    },
+    /// Something waits for a person's word; its thread stands.
+    Ask {
+        /// How commands name it.
+        number: u32,
+        /// About what.
+        ask: AskKind,
+        /// Index of the sub-query that is to be forked.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        index: Option<u16>,
+        /// The sub-query or the answer.
+        text: String,
+        /// Bytes of the thread's text, tag to tag.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        span: Option<(u64, u64)>,
+    },
+    /// What became of an ask.
+    Decided {
+        /// Which.
+        number: u32,
+        /// What.
+        verdict: Verdict,
+        /// The sub-query or answer that a person put in its place.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        text: Option<String>,
+    },
+    /// The board changed.
+    Plan {
+        /// How.
+        #[serde(flatten)]
+        change: PlanChange,
     },
     /// A named place.
     Mark {

@@ -1,6 +1,6 @@
 //! The measures of a run: `T`, concurrency, rewards, lived time.
 
-use super::schedule::{Schedule, Trace};
+use super::schedule::Schedule;
 use serde::{Deserialize, Serialize};
 
 /// Default cap of the concurrency reward.
@@ -13,6 +13,13 @@ pub struct Metrics {
     /// Critical-path latency in steps.
     #[serde(rename = "T")]
     pub latency: u64,
+    /// The same if people had written in no time; absent where no person wrote.
+    #[serde(
+        rename = "T_without_you",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub latency_without_people: Option<u64>,
     /// Mean number of active workers over the `T` steps.
     pub eta: f64,
     /// `eta` divided by the capacity.
@@ -61,20 +68,20 @@ pub fn concurrency_reward(eta: f64, capacity: u32, tau: f64) -> f64 {
     (eta / f64::from(capacity)).min(tau) / tau
 }
 
-/// Computes everything. `lived_steps`, `wall_us` come from the log.
+/// Computes everything. `work` (tokens decoded), `lived_steps`, `wall_us` come from the log.
 #[must_use]
 pub fn measure(
-    traces: &[Trace],
     schedule: &Schedule,
+    work: u64,
     capacity: u32,
     tau: f64,
     lived_steps: u64,
     wall_us: u64,
 ) -> Metrics {
     let eta = concurrency(schedule);
-    let work: u64 = traces.iter().map(|t| t.tokens).sum();
     Metrics {
         latency: schedule.latency,
+        latency_without_people: None,
         eta,
         eta_over_c: eta / f64::from(capacity.max(1)),
         r_eta: concurrency_reward(eta, capacity, tau),

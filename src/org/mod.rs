@@ -2,6 +2,7 @@
 //!
 //! Plain data in, plain data out: no clock, no thread, no I/O. It never knows the engine.
 
+mod approval;
 mod branch;
 mod command;
 mod critical_path;
@@ -10,10 +11,13 @@ mod ids;
 mod merge;
 mod metrics;
 mod organization;
+mod plan;
 pub mod rules;
 mod schedule;
+mod seat;
 mod thread;
 
+pub use approval::{AskKind, AskRecord, Verdict};
 pub use branch::{BranchRecord, Place, Standing, Trail, Turn};
 pub use command::{Command, Outcome};
 pub use critical_path::{Link, blame, critical_path, slack, slack_of};
@@ -24,5 +28,7 @@ pub use event::{
 pub use ids::{BadThreadId, BranchId, MAX_DEPTH, MAX_INDEX, Seq, Step, ThreadId};
 pub use metrics::{DEFAULT_TAU, Metrics, concurrency, concurrency_reward, measure};
 pub use organization::{CommandRecord, ErrorRecord, MarkRecord, Organization};
+pub use plan::{Draft, Fate, PlanBoard, PlanChange};
 pub use schedule::{IdealWait, Lane, Op, OpKind, Schedule, Trace, simulate, simulate_with};
-pub use thread::{LivedWait, Moment, Status, Thread};
+pub use seat::{BadSeat, Writing};
+pub use thread::{LivedWait, Moment, People, Status, Thread};

@@ -4,13 +4,17 @@
 //! exports all see the same. It holds structure and counts, no text, and grows with the number of
 //! actions, not of tokens. It decides nothing; `live` does, by the rules of the protocol.
 
+use super::approval::{AskRecord, Verdict};
 use super::branch::{BranchRecord, Trail};
 use super::command::{Command, Outcome};
-use super::event::{ActionKind, Author, Body, ErrorKind, Event, Role, RunEnd, ThreadEnd, WaitOn};
+use super::event::{
+    ActionKind, Author, Body, ErrorKind, Event, Role, RunEnd, Seat, ThreadEnd, WaitOn,
+};
 use super::ids::{BranchId, Seq, Step, ThreadId};
 use super::metrics::{Metrics, measure};
+use super::plan::{PlanBoard, PlanChange};
 use super::schedule::{Op, OpKind, Schedule, Trace, simulate};
-use super::thread::{LivedWait, Moment, Status, Thread};
+use super::thread::{LivedWait, Moment, People, Status, Thread};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -74,6 +78,12 @@ pub struct Organization {
     pub commands: Vec<CommandRecord>,
     /// Marks in order.
     pub marks: Vec<MarkRecord>,
+    /// What waited for a person's word, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub asks: Vec<AskRecord>,
+    /// Sub-queries planned before any was forked.
+    #[serde(default, skip_serializing_if = "PlanBoard::is_blank")]
+    pub plan: PlanBoard,
     /// Lived stretches in which everything was held.
     pub pauses: Vec<(Moment, Option<Moment>)>,
     /// Held by a person as a whole.
@@ -171,7 +181,13 @@ impl Organization {
     /// Everybody's part in ideal time.
     #[must_use]
     pub fn traces(&self) -> Vec<Trace> {
-        self.threads().map(Thread::trace).collect()
+        self.traces_with(People::Counted)
+    }
+
+    /// [`Self::traces`], with people's time counted or not.
+    #[must_use]
+    pub fn traces_with(&self, people: People) -> Vec<Trace> {
+        self.threads().map(|t| t.trace(self.now, people)).collect()
     }
 
     /// Ideal time so far.
@@ -183,16 +199,54 @@ impl Organization {
     /// The measures so far.
     #[must_use]
     pub fn metrics(&self) -> Metrics {
-        let traces = self.traces();
-        let schedule = simulate(&traces, self.capacity);
-        measure(
-            &traces,
-            &schedule,
+        self.metrics_of(&self.schedule())
+    }
+
+    /// The measures so far, given ideal time so far.
+    #[must_use]
+    pub fn metrics_of(&self, schedule: &Schedule) -> Metrics {
+        let work = self.threads().map(|t| t.tokens).sum();
+        let metrics = measure(
+            schedule,
+            work,
             self.capacity,
             self.tau,
             self.now.step.0,
             self.now.us,
-        )
+        );
+        Metrics {
+            latency_without_people: self.latency_without_people(),
+            ..metrics
+        }
+    }
+
+    /// `T` had people written in no time; `None` where no person wrote.
+    #[must_use]
+    pub fn latency_without_people(&self) -> Option<u64> {
+        self.threads()
+            .flat_map(|t| &t.writing)
+            .any(|w| w.by == Seat::Human)
+            .then(|| simulate(&self.traces_with(People::Instant), self.capacity).latency)
+    }
+
+    /// Whether the model decodes `thread` in the next step, if nothing is held as a whole.
+    #[must_use]
+    pub fn decodes(&self, thread: &Thread) -> bool {
+        thread.status == Status::Running
+            && !thread.paused
+            && thread.seat.is_model()
+            && self.asked_of(thread.id).is_none()
+    }
+
+    /// What waits for a person's word, oldest first.
+    pub fn open_asks(&self) -> impl Iterator<Item = &AskRecord> {
+        self.asks.iter().filter(|a| a.verdict.is_none())
+    }
+
+    /// What thread `id` stands at until a person has spoken.
+    #[must_use]
+    pub fn asked_of(&self, id: ThreadId) -> Option<&AskRecord> {
+        self.open_asks().find(|a| a.thread == id)
     }
 
     /// Whether both hold the same, however they came to it ([`Self::revision`] aside).
@@ -205,6 +259,8 @@ impl Organization {
             errors,
             commands,
             marks,
+            asks,
+            plan,
             pauses,
             paused,
             now,
@@ -223,6 +279,8 @@ impl Organization {
             && self.errors == *errors
             && self.commands == *commands
             && self.marks == *marks
+            && self.asks == *asks
+            && self.plan == *plan
             && self.pauses == *pauses
             && self.paused == *paused
             && self.now == *now
@@ -286,10 +344,77 @@ impl Organization {
             }
             Body::Keyframe { .. } | Body::Unknown => {}
             Body::Thread { .. } => self.apply_thread_begin(event),
+            Body::Ask { .. } => self.apply_ask(event),
+            Body::Decided {
+                number,
+                verdict,
+                text,
+            } => {
+                let own = self.asks.iter_mut().find(|a| a.number == *number);
+                if let Some(own) = own {
+                    own.verdict = Some(*verdict);
+                    if let Some(text) = text {
+                        own.text.clone_from(text);
+                    }
+                }
+            }
+            Body::Plan { change } => self.plan.change(change),
             _ => {}
         }
         if let Some(id) = event.thread {
             self.apply_to_thread(id, event);
+            let now = self.now;
+            if let Some(thread) = self.threads.get_mut(&id) {
+                thread.note_writer(now);
+            }
+        }
+    }
+
+    fn apply_ask(&mut self, event: &Event) {
+        if let Body::Ask {
+            number,
+            ask,
+            index,
+            text,
+            span,
+        } = &event.body
+        {
+            self.asks.push(AskRecord {
+                seq: event.seq,
+                number: *number,
+                kind: *ask,
+                thread: event.thread.unwrap_or(ThreadId::ORGANIZER),
+                index: *index,
+                text: text.clone(),
+                span: *span,
+                since: self.now,
+                verdict: None,
+            });
+        }
+    }
+
+    /// A Join waits for a newer bearer of the index: it means that one.
+    fn join_newest(&mut self, parent: ThreadId, child: ThreadId) {
+        let Some(thread) = self.threads.get_mut(&parent) else {
+            return;
+        };
+        let joined = thread
+            .ops
+            .iter_mut()
+            .rev()
+            .find_map(|op| match &mut op.kind {
+                OpKind::Join { child } => Some(child),
+                OpKind::Fork { .. } => None,
+            });
+        let Some(joined) = joined.filter(|old| **old != child && old.index() == child.index())
+        else {
+            return;
+        };
+        let old = std::mem::replace(joined, child);
+        for (id, taken) in [(old, false), (child, true)] {
+            if let Some(thread) = self.threads.get_mut(&id) {
+                thread.joined = taken;
+            }
         }
     }
 
@@ -324,6 +449,7 @@ impl Organization {
                 began: self.now,
                 last: self.now,
                 waits: Vec::new(),
+                writing: Vec::new(),
                 result: None,
                 joined: false,
             },
@@ -340,6 +466,22 @@ impl Organization {
             && let Some(child) = self.threads.get_mut(child)
         {
             child.joined = true;
+        }
+        match &event.body {
+            Body::Wait {
+                on: WaitOn::Join(child),
+            } => self.join_newest(id, *child),
+            Body::Action {
+                action: ActionKind::Fork,
+                child: Some(child),
+                ..
+            } => self.plan.forked(*child),
+            Body::End { .. } => {
+                for ask in self.asks.iter_mut().filter(|a| a.thread == id) {
+                    ask.verdict.get_or_insert(Verdict::Lapsed);
+                }
+            }
+            _ => {}
         }
         let Some(thread) = self.threads.get_mut(&id) else {
             return;
@@ -362,7 +504,7 @@ impl Organization {
                 anchor,
                 ..
             } => {
-                thread.acted += u64::from(event.by == Author::Model);
+                thread.acted += u64::from(event.in_text());
                 let kind = match (action, child) {
                     (ActionKind::Fork, Some(child)) => OpKind::Fork {
                         child: *child,
@@ -377,8 +519,14 @@ impl Organization {
                 };
                 thread.ops.push(Op { at: *at, kind });
             }
-            Body::Error { span, .. } => thread.acted += u64::from(span.is_some()),
+            Body::Error { span, .. } | Body::Ask { span, .. } => {
+                thread.acted += u64::from(span.is_some());
+            }
+            Body::Plan {
+                change: PlanChange::Draft(draft),
+            } => thread.acted += u64::from(draft.span.is_some()),
             Body::Wait { on } => {
+                close_wait(thread, now);
                 thread.status = Status::Waiting(*on);
                 thread.waits.push(LivedWait {
                     on: *on,
@@ -432,6 +580,15 @@ impl Organization {
             Command::Resume { thread: None } | Command::Next => self.release(now),
             Command::Pause { thread: Some(id) } => self.hold_thread(id, true),
             Command::Resume { thread: Some(id) } => self.hold_thread(id, false),
+            Command::Seat { thread: id, to } => {
+                if let Some(thread) = self.threads.get_mut(&id) {
+                    thread.seat = to;
+                    thread.note_writer(now);
+                }
+            }
+            command @ (Command::PlanEdit { .. }
+            | Command::PlanDrop { .. }
+            | Command::PlanMove { .. }) => self.plan.command(&command),
             Command::Continue => {
                 self.end = None;
                 self.answer = None;
@@ -486,6 +643,12 @@ fn close_wait(thread: &mut Thread, now: Moment) {
 }
 
 impl Event {
+    /// Whether an action was written in its thread's text, not made by a command.
+    #[must_use]
+    pub fn in_text(&self) -> bool {
+        matches!(self.by, Author::Model | Author::Human | Author::Tool(_)) && self.cause.is_none()
+    }
+
     /// The step of the last thing in it.
     #[must_use]
     pub fn last_step(&self) -> Step {

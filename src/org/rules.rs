@@ -125,6 +125,14 @@ pub fn next_index(organization: &Organization, parent: ThreadId) -> Option<u16> 
             WaitOn::Slot(child) if child.parent() == Some(parent) => child.index(),
             _ => None,
         }))
+        .chain(
+            organization
+                .plan
+                .drafts
+                .iter()
+                .filter(|_| parent.is_organizer())
+                .map(|draft| draft.index),
+        )
         .max()
         .unwrap_or(0);
     (used < MAX_INDEX).then_some(used + 1)

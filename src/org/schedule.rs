@@ -178,7 +178,9 @@ impl<'a> Simulation<'a> {
                 } = op.kind
                     && let Some(&i) = by_id.get(&anchor.thread)
                 {
-                    states[i].triggers.push((anchor.tokens, child));
+                    states[i]
+                        .triggers
+                        .push((anchor.tokens + anchor.steps, child));
                 }
             }
         }

@@ -2,7 +2,8 @@
 
 use super::event::{Role, Seat, ThreadEnd, WaitOn};
 use super::ids::{Step, ThreadId};
-use super::schedule::{Op, Trace};
+use super::schedule::{Op, OpKind, Trace};
+use super::seat::Writing;
 use serde::{Deserialize, Serialize};
 
 /// A moment of lived time.
@@ -36,6 +37,15 @@ pub enum Status {
     Waiting(WaitOn),
     /// Over.
     Ended(ThreadEnd),
+}
+
+/// How people's time counts in ideal time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum People {
+    /// As many steps as others decoded meanwhile.
+    Counted,
+    /// Nothing.
+    Instant,
 }
 
 /// One decoding trace.
@@ -72,6 +82,9 @@ pub struct Thread {
     pub last: Moment,
     /// When it stood still.
     pub waits: Vec<LivedWait>,
+    /// When a person or a tool wrote it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub writing: Vec<Writing>,
     /// Its closed RETURN or ANSWER.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<String>,
@@ -96,14 +109,64 @@ impl Thread {
         self.end().is_some()
     }
 
-    /// Its part in ideal time.
+    /// Its part in ideal time, up to `now`. What a person or a tool wrote takes the steps that others
+    /// decoded meanwhile; with [`People::Instant`] a person takes none.
     #[must_use]
-    pub fn trace(&self) -> Trace {
-        Trace {
+    pub fn trace(&self, now: Moment, people: People) -> Trace {
+        let mut trace = Trace {
             id: self.id,
             tokens: self.tokens,
             ended: self.end().is_some_and(|end| end != ThreadEnd::Abandoned),
             ops: self.ops.clone(),
+        };
+        for writing in &self.writing {
+            if people == People::Instant && writing.by == Seat::Human {
+                continue;
+            }
+            let steps = writing.steps(now);
+            trace.tokens += steps;
+            for op in trace.ops.iter_mut().skip(writing.ops) {
+                op.at += steps;
+            }
+        }
+        if people == People::Instant {
+            for op in &mut trace.ops {
+                if let OpKind::Fork {
+                    anchor: Some(anchor),
+                    ..
+                } = &mut op.kind
+                {
+                    anchor.steps = 0;
+                }
+            }
+        }
+        trace
+    }
+
+    /// Steps that a person or a tool has written it, up to `now`.
+    #[must_use]
+    pub fn written_steps(&self, now: Moment) -> u64 {
+        self.writing.iter().map(|w| w.steps(now)).sum()
+    }
+
+    /// Brings the record of who writes up to date after something happened to the thread.
+    pub fn note_writer(&mut self, now: Moment) {
+        let writes = !self.seat.is_model() && self.status == Status::Running;
+        let ops = self.ops.len();
+        if let Some(open) = self.writing.last_mut().filter(|w| w.to.is_none()) {
+            if writes && open.by == self.seat && open.ops == ops {
+                return;
+            }
+            open.to = Some(now);
+        }
+        if writes {
+            self.writing.push(Writing {
+                by: self.seat.clone(),
+                from: now,
+                to: None,
+                at: self.tokens,
+                ops,
+            });
         }
     }
 }

@@ -1,14 +1,15 @@
 //! The first line of a session file.
 
 use crate::engine::{EngineCard, Sampling};
-use crate::org::Seq;
+use crate::org::{AskKind, Seat, Seq, ThreadId};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// What `format` says in every session file.
 pub const FORMAT: &str = "orgtop-session";
 
 /// The version this program writes.
-pub const VERSION: Version = Version { major: 1, minor: 0 };
+pub const VERSION: Version = Version { major: 1, minor: 1 };
 
 /// Version of the session format. A newer `major` opens read-only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -120,6 +121,16 @@ pub struct Header {
     /// Token budgets.
     #[serde(default)]
     pub limits: Limits,
+    /// Who writes which thread from the start, where it is not the model. A seat given to the first bearer
+    /// of an index is that of all its bearers.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub seats: BTreeMap<ThreadId, Seat>,
+    /// What waits for a person's word.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ask: Vec<AskKind>,
+    /// Whether the first Forks stand on a board until they are released.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub plan: bool,
     /// Cap of the concurrency reward.
     #[serde(default = "default_tau")]
     pub tau: f64,

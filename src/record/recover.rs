@@ -298,6 +298,9 @@ fn remake(source: &Arc<Source>, path: &Path) -> io::Result<Option<Vec<u8>>> {
         sampling: Default::default(),
         limits: Default::default(),
         task: None,
+        seats: std::collections::BTreeMap::new(),
+        ask: Vec::new(),
+        plan: false,
         tau: tau.unwrap_or(crate::org::DEFAULT_TAU),
         parent: None,
     };

@@ -10,8 +10,8 @@ use super::history::{History, stands};
 use super::reader::{Recorded, SessionFile};
 use super::text::{TextPiece, Texts};
 use crate::org::{
-    ActionKind, Author, Body, ErrorKind, Event, Metrics, Organization, Place, Role, Seq, TextMark,
-    TextStand, ThreadId,
+    ActionKind, Body, Draft, ErrorKind, Metrics, Organization, Place, PlanChange, Role, Seq,
+    TextMark, TextStand, ThreadId,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -244,7 +244,7 @@ impl Check<'_> {
                 };
                 self.scans.insert(id, scan);
             }
-            (Body::Action { action, span, .. }, Some(id)) if in_text(event) => {
+            (Body::Action { action, span, .. }, Some(id)) if event.in_text() => {
                 self.verified.actions += 1;
                 let known = self.mark(id, |f| f.span == *span && f.action == *action);
                 if !known {
@@ -265,6 +265,28 @@ impl Check<'_> {
             ) => {
                 self.verified.actions += 1;
                 if !self.mark(id, |f| f.span == *span) && names_an_action(*error) {
+                    let about = About::NotInText {
+                        thread: id,
+                        span: *span,
+                    };
+                    self.disagree(line, event.seq, about);
+                }
+            }
+            // What waited for a person's word, or stood on the board, was read in the text too.
+            (
+                Body::Ask {
+                    span: Some(span), ..
+                }
+                | Body::Plan {
+                    change:
+                        PlanChange::Draft(Draft {
+                            span: Some(span), ..
+                        }),
+                },
+                Some(id),
+            ) => {
+                self.verified.actions += 1;
+                if !self.mark(id, |f| f.span == *span) {
                     let about = About::NotInText {
                         thread: id,
                         span: *span,
@@ -415,6 +437,11 @@ impl Check<'_> {
         };
         let all = [
             ("T", recorded.latency as f64, computed.latency as f64),
+            (
+                "T without you",
+                without_people(recorded),
+                without_people(computed),
+            ),
             ("eta", recorded.eta, computed.eta),
             ("eta/c", recorded.eta_over_c, computed.eta_over_c),
             ("R_eta", recorded.r_eta, computed.r_eta),
@@ -463,9 +490,9 @@ impl Check<'_> {
     }
 }
 
-/// Whether an action was written by its thread, not made by a command.
-fn in_text(event: &Event) -> bool {
-    matches!(event.by, Author::Model | Author::Human) && event.cause.is_none()
+/// Where no person wrote, the two are the same.
+fn without_people(metrics: &Metrics) -> f64 {
+    metrics.latency_without_people.unwrap_or(metrics.latency) as f64
 }
 
 /// Whether such an error is about one whole action in the text.
@@ -479,6 +506,7 @@ fn names_an_action(error: ErrorKind) -> bool {
         ErrorKind::UnclosedFork
         | ErrorKind::NoAnswer
         | ErrorKind::TokenLimit
-        | ErrorKind::Engine => false,
+        | ErrorKind::Engine
+        | ErrorKind::Tool => false,
     }
 }

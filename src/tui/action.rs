@@ -123,6 +123,10 @@ actions! {
     Branch "branch" Live ["b"] "branch" "Go back to the cursor's token, on a new branch";
     Undo "undo" Live ["u"] "undo" "Go to the state before the last steering command";
     Redo "redo" Live ["U"] "redo" "Go to the state that the last undo left";
+    Seat "seat" Live ["t"] "take seat" "Take the seat of the selected thread, or give it back";
+    Write "write" Live ["enter"] "write" "Write in the selected thread, whose seat you hold";
+    Approvals "approvals" Live ["Y"] "approve" "Look at what waits for your word";
+    Board "board" Live ["P"] "plan" "Look at the board of drafts";
     Mark "mark" Live ["m"] "mark" "Name this moment";
     Slower "slower" Live ["{"] "slower" "Limit decoding to fewer tokens a second";
     Faster "faster" Live ["}"] "faster" "Raise or lift the speed limit";
@@ -170,6 +174,7 @@ actions! {
 
     WrapUp "wrap-up" Stop ["w"] "wrap up" "Make the selected worker give its result now";
     Kill "kill" Stop ["k"] "kill" "Stop the selected worker and keep its partial text";
+    Retry "retry" Stop ["r"] "retry" "Give its sub-query to a new worker, with other draws";
     Abort "abort" Stop ["A"] "abort" "End the run without an answer (asks)";
 
     AgainInstance "again-instance" Again ["i" "R"] "instance" "Another instance of the task, in a new session";

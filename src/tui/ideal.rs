@@ -5,8 +5,8 @@
 //! everything can be dropped and derived again.
 
 use crate::org::{
-    Link, Metrics, Organization, Schedule, ThreadId, blame, critical_path, measure, simulate,
-    slack, slack_of,
+    Link, Metrics, Organization, Schedule, ThreadId, blame, critical_path, simulate, slack,
+    slack_of,
 };
 use crate::tui::widget::timeline::tracks::Tracks;
 use std::collections::BTreeMap;
@@ -75,14 +75,7 @@ impl Ideal {
         let traces = organization.traces();
         self.schedule = simulate(&traces, organization.capacity);
         self.path = critical_path(&self.schedule);
-        self.metrics = measure(
-            &traces,
-            &self.schedule,
-            organization.capacity,
-            organization.tau,
-            organization.now.step.0,
-            organization.now.us,
-        );
+        self.metrics = organization.metrics_of(&self.schedule);
         if structural {
             self.slack = if traces.len() <= MOST_SLACKS {
                 slack(&traces, organization.capacity, &self.schedule)

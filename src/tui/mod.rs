@@ -25,6 +25,7 @@ pub mod habit;
 pub mod ideal;
 pub mod keymap;
 pub mod layout;
+pub mod letter;
 pub mod look;
 pub mod model;
 pub mod pace;

@@ -19,16 +19,18 @@ use super::compared::Compared;
 use super::ideal::Ideal;
 use super::keymap::Keymap;
 use super::layout::{self, Choice, Screen, Wanted};
+use super::letter::Letter;
 use super::look::Look;
 use super::popup::{Draft, Popup};
 use super::rate::Rate;
 use super::rewrite::Rewrite;
 use super::text::Transcript;
 use super::thread_view::ThreadView;
+use super::update::keep;
 use super::widget::timeline::geometry::Axis;
 use crate::eval::verdict;
 use crate::live::Report;
-use crate::org::{Body, Command, Event, Organization, Outcome, ThreadId};
+use crate::org::{Body, Command, Event, Organization, Outcome, Seat, ThreadId};
 use crate::record::{Header, RestoredThread};
 use crate::task::Report as Verdict;
 use ratatui::layout::Rect;
@@ -81,6 +83,10 @@ pub struct Model {
     pub rewrite: Option<Rewrite>,
     /// Two lines side by side.
     pub compared: Option<Box<Compared>>,
+    /// Other texts being written, by what they are for.
+    pub letters: BTreeMap<Letter, Draft>,
+    /// When each request appeared on this screen.
+    pub ask_since: BTreeMap<u32, Duration>,
     /// A short message.
     pub notice: Option<Notice>,
     /// Tokens a second and thread; 0: no limit.
@@ -130,6 +136,8 @@ impl Model {
             draft: Draft::default(),
             rewrite: None,
             compared: None,
+            letters: BTreeMap::new(),
+            ask_since: BTreeMap::new(),
             notice: None,
             speed_limit: 0,
             leaving: Leaving::No,
@@ -211,6 +219,9 @@ impl Model {
         match &event.body {
             Body::Tokens { ids, .. } => self.rate.add(event.us, ids.len() as u64),
             Body::Effect { outcome } => self.tell_outcome(event, outcome),
+            Body::Ask { number, .. } => {
+                self.ask_since.insert(*number, self.now);
+            }
             Body::Error { message, .. } => {
                 let who = event.thread.unwrap_or(ThreadId::ORGANIZER);
                 self.say(format!("{who}: {message}"));
@@ -239,14 +250,26 @@ impl Model {
             self.speed_limit = *tokens_per_s;
         }
         match outcome {
-            Outcome::Refused { why } => self.say(format!("{}: refused: {why}", command.name())),
-            Outcome::Queued { why } => self.say(format!("{}: queued: {why}", command.name())),
-            Outcome::Unfired => self.say(format!("{}: never came due", command.name())),
-            Outcome::Done => {
-                if let Command::Mark { name } = command {
-                    self.say(format!("marked: {name}"));
+            Outcome::Refused { why } => {
+                self.say(format!("{}: refused: {why}", command.name()));
+                if let Command::Text { thread, text } | Command::Submit { thread, text } = command
+                    && self.feed == Feed::Live
+                {
+                    keep(self, thread, &text);
                 }
             }
+            Outcome::Queued { why } => self.say(format!("{}: queued: {why}", command.name())),
+            Outcome::Unfired => self.say(format!("{}: never came due", command.name())),
+            Outcome::Done => match command {
+                Command::Mark { name } => self.say(format!("marked: {name}")),
+                Command::Seat {
+                    thread,
+                    to: Seat::Human,
+                } => self.say(format!(
+                    "you write {thread}: enter opens the editor, t gives the seat back"
+                )),
+                _ => {}
+            },
         }
     }
 
@@ -370,6 +393,10 @@ impl Model {
     pub fn refresh(&mut self) {
         if self.organization.thread(self.selected).is_none() {
             self.selected = ThreadId::ORGANIZER;
+        }
+        if self.organization.open_asks().next().is_none() {
+            self.popups
+                .retain(|popup| !matches!(popup, Popup::Approvals { .. }));
         }
         self.ideal
             .refresh(&self.organization, self.timeline.lived, self.selected);

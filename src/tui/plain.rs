@@ -6,7 +6,10 @@
 
 use super::sign::end_word;
 use super::text::{Sanitizer, safe_line};
-use crate::org::{ActionKind, Body, Command, Event, Outcome, RunEnd, SpliceKind, ThreadId, WaitOn};
+use crate::org::{
+    ActionKind, Body, Command, Event, Outcome, PlanChange, RunEnd, SpliceKind, ThreadId, Verdict,
+    WaitOn,
+};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
@@ -190,6 +193,37 @@ impl PlainLog {
                 from.step,
                 from.branch
             ),
+            Body::Ask {
+                number, ask, text, ..
+            } => writeln!(
+                out,
+                "[{thread}] step {step}: request {number}: {} waits for approval: {}",
+                ask.name(),
+                safe_line(text)
+            ),
+            Body::Decided {
+                number, verdict, ..
+            } => {
+                let verdict = match verdict {
+                    Verdict::Approved => "approved",
+                    Verdict::Denied => "denied",
+                    Verdict::Lapsed => "lapsed",
+                };
+                writeln!(out, "step {step}: request {number}: {verdict}")
+            }
+            Body::Plan { change } => match change {
+                PlanChange::Draft(draft) => writeln!(
+                    out,
+                    "step {step}: draft {}: {}",
+                    draft.draft,
+                    safe_line(&draft.query)
+                ),
+                PlanChange::Release => writeln!(out, "step {step}: the plan is released"),
+                PlanChange::Clear => writeln!(out, "step {step}: the plan is dropped"),
+                PlanChange::Refused { draft } => {
+                    writeln!(out, "step {step}: draft {draft} cannot be forked")
+                }
+            },
             Body::Mark { name } => writeln!(out, "step {step}: mark: {}", safe_line(name)),
             Body::Tokens { .. } | Body::Keyframe { .. } | Body::Unknown => Ok(()),
         }
@@ -204,8 +238,35 @@ fn command_words(command: &Command) -> String {
         | Command::Resume { thread: Some(id) }
         | Command::Join { thread: id }
         | Command::Kill { thread: id }
-        | Command::WrapUp { thread: id } => format!("{name} {id}"),
-        Command::Fork { query } => format!("{name}: {query}"),
+        | Command::WrapUp { thread: id }
+        | Command::Retry { thread: id } => format!("{name} {id}"),
+        Command::Fork { query, seat } | Command::PlanAdd { query, seat } => match seat {
+            Some(seat) => format!("{name} to {seat}: {query}"),
+            None => format!("{name}: {query}"),
+        },
+        Command::Seat { thread, to } => format!("{name} of {thread} to {to}"),
+        Command::Text { thread, text } => format!("{name} in {thread}: {text}"),
+        Command::Submit { thread, text } => format!("{name} {thread}: {text}"),
+        Command::Approve { ask, text } => format!(
+            "{name}{}{}",
+            ask.map(|n| format!(" {n}")).unwrap_or_default(),
+            text.as_ref()
+                .map(|t| format!(" as: {t}"))
+                .unwrap_or_default()
+        ),
+        Command::Deny { ask, reason } => format!(
+            "{name}{}: {reason}",
+            ask.map(|n| format!(" {n}")).unwrap_or_default()
+        ),
+        Command::PlanEdit { draft, query, seat } => format!(
+            "{name} {draft}{}{}",
+            seat.as_ref()
+                .map(|s| format!(" to {s}"))
+                .unwrap_or_default(),
+            query.as_ref().map(|q| format!(": {q}")).unwrap_or_default()
+        ),
+        Command::PlanDrop { draft } => format!("{name} {draft}"),
+        Command::PlanMove { draft, to } => format!("{name} {draft} to place {to}"),
         Command::Mark { name: mark } => format!("{name}: {mark}"),
         Command::Speed { tokens_per_s: 0 } => format!("{name}: no limit"),
         Command::Speed { tokens_per_s } => format!("{name}: {tokens_per_s} tok/s a thread"),
@@ -224,6 +285,7 @@ fn command_words(command: &Command) -> String {
         | Command::Answer
         | Command::Undo
         | Command::Redo
+        | Command::PlanRelease
         | Command::Abort
         | Command::Interrupt
         | Command::Continue => name,

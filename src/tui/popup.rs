@@ -1,6 +1,7 @@
 //! What lies over the panes: its state, not its keys and not its looks.
 
-use crate::org::{BranchId, ThreadId};
+use super::letter::{Letter, Saying};
+use crate::org::{BranchId, Seat, ThreadId};
 use ratatui_textarea::TextArea;
 use std::time::Duration;
 
@@ -96,6 +97,27 @@ pub enum Popup {
     Again,
     /// The editor for a sub-query; its text lives in [`super::model::Model::draft`].
     Composer,
+    /// The editor for a letter; its text lives in [`super::model::Model::letters`].
+    Letter {
+        /// What it is for.
+        letter: Letter,
+        /// What the text becomes, where that can be chosen.
+        saying: Saying,
+    },
+    /// What waits for a person's word.
+    Approvals {
+        /// Which is chosen.
+        chosen: usize,
+        /// When the prompt appeared.
+        since: Duration,
+    },
+    /// The board of drafts.
+    Board {
+        /// Which is chosen.
+        chosen: usize,
+        /// When it appeared.
+        since: Duration,
+    },
     /// One line of text.
     Field {
         /// For what.
@@ -126,6 +148,8 @@ pub struct Draft {
     pub editor: TextArea<'static>,
     /// Why it was not sent.
     pub complaint: Option<String>,
+    /// Who will serve it.
+    pub seat: Seat,
 }
 
 impl Draft {
@@ -133,6 +157,12 @@ impl Draft {
     #[must_use]
     pub fn text(&self) -> String {
         self.editor.lines().join("\n").trim().to_owned()
+    }
+
+    /// Whom it is addressed to; `None` for the model.
+    #[must_use]
+    pub fn address(&self) -> Option<Seat> {
+        (!self.seat.is_model()).then(|| self.seat.clone())
     }
 }
 

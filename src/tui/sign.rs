@@ -2,7 +2,7 @@
 //!
 //! Every state has a glyph and a word of its own, so that nothing depends on colour.
 
-use crate::org::{Status, Thread, ThreadEnd, WaitOn};
+use crate::org::{Seat, Status, Thread, ThreadEnd, WaitOn};
 use ratatui::symbols::border;
 
 /// One set of characters.
@@ -38,6 +38,12 @@ pub struct Signs {
     pub wait: &'static str,
     /// Lane: paused.
     pub hold: &'static str,
+    /// State: a person writes.
+    pub human: &'static str,
+    /// Lane: a person writes.
+    pub person: &'static str,
+    /// Lane and state: a tool works.
+    pub tool: &'static str,
     /// Elbow parts: down, up-right corner, up-left corner, across, vertical.
     pub elbow: [&'static str; 4],
     /// Heights of a sparkline, lowest first; the first is empty.
@@ -112,6 +118,9 @@ impl Signs {
         thin: ["▖", "▗", "▄"],
         wait: "┄",
         hold: "═",
+        human: "✎",
+        person: "▒",
+        tool: "░",
         elbow: ["╰", "╯", "─", "│"],
         spark: [" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"],
         axis: ["─", "┴"],
@@ -146,6 +155,9 @@ impl Signs {
         thin: ["-", "-", "="],
         wait: ".",
         hold: ":",
+        human: "@",
+        person: "@",
+        tool: "%",
         elbow: ["`", "'", "-", "|"],
         spark: [" ", ".", ".", ":", ":", "|", "|", "#", "#"],
         axis: ["-", "+"],
@@ -184,7 +196,11 @@ impl Signs {
             Status::Ended(end) => self.end(end),
             _ if thread.paused => self.paused,
             Status::Waiting(_) => self.waiting,
-            Status::Running => self.running,
+            Status::Running => match thread.seat {
+                Seat::Human => self.human,
+                Seat::Tool(_) | Seat::Server(_) => self.tool,
+                Seat::Model => self.running,
+            },
         }
     }
 }
@@ -211,7 +227,11 @@ pub fn status_words(thread: &Thread) -> String {
         _ if thread.paused => "paused".to_owned(),
         Status::Waiting(WaitOn::Join(child)) => format!("waiting for {child}"),
         Status::Waiting(WaitOn::Slot(child)) => format!("waiting for a slot for {child}"),
-        Status::Running => "running".to_owned(),
+        Status::Running => match &thread.seat {
+            Seat::Human => "you write".to_owned(),
+            Seat::Model => "running".to_owned(),
+            other => other.to_string(),
+        },
     }
 }
 
@@ -222,7 +242,11 @@ pub fn status_scope(thread: &Thread) -> &'static str {
         Status::Ended(end) => end_scope(end),
         _ if thread.paused => "state.paused",
         Status::Waiting(_) => "state.waiting",
-        Status::Running => "state.running",
+        Status::Running => match thread.seat {
+            Seat::Human => "state.human",
+            Seat::Tool(_) | Seat::Server(_) => "state.tool",
+            Seat::Model => "state.running",
+        },
     }
 }
 
@@ -247,6 +271,8 @@ mod tests {
         for g in [Signs::UNICODE, Signs::ASCII] {
             let all = [
                 g.running,
+                g.human,
+                g.tool,
                 g.waiting,
                 g.paused,
                 g.returned,
@@ -264,7 +290,9 @@ mod tests {
     #[test]
     fn every_kind_of_stretch_has_a_glyph_of_its_own() {
         for g in [Signs::UNICODE, Signs::ASCII] {
-            let all = [g.thick[8], g.thin[2], g.wait, g.hold, g.killed];
+            let all = [
+                g.thick[8], g.thin[2], g.wait, g.hold, g.killed, g.person, g.tool,
+            ];
             assert_eq!(all.iter().collect::<HashSet<_>>().len(), all.len());
         }
     }

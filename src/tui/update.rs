@@ -6,11 +6,14 @@
 mod act;
 mod mouse;
 mod popups;
+mod queue;
+mod seat;
 mod select;
 mod steer;
 mod travel;
 
 pub use popups::callable;
+pub use seat::keep;
 
 use super::action::{Action, Context};
 use super::app::Next;

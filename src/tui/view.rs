@@ -15,7 +15,9 @@
 //! ```
 
 mod again;
+mod approvals;
 mod ask;
+mod board;
 pub mod compare;
 mod composer;
 mod edit;
@@ -24,6 +26,7 @@ pub mod frame;
 mod header;
 mod help;
 mod inspector;
+mod letter;
 mod loading;
 mod palette;
 mod panes;
@@ -37,6 +40,7 @@ mod what_if;
 use super::layout;
 use super::model::Model;
 use super::popup::Popup;
+use crate::org::Seat;
 use ratatui::Frame;
 use ratatui::layout::Rect;
 
@@ -77,6 +81,15 @@ pub fn draw(model: &mut Model, frame: &mut Frame<'_>) {
     popups(model, area, frame);
 }
 
+/// Whom a sub-query is for, in words.
+fn seat_words(seat: &Seat) -> String {
+    match seat {
+        Seat::Model => "the model".to_owned(),
+        Seat::Human => "you".to_owned(),
+        other => other.to_string(),
+    }
+}
+
 fn popups(model: &mut Model, area: Rect, frame: &mut Frame<'_>) {
     for i in 0..model.popups.len() {
         let buffer = frame.buffer_mut();
@@ -105,6 +118,11 @@ fn popups(model: &mut Model, area: Rect, frame: &mut Frame<'_>) {
             Popup::Stop => stop::draw(model, area, buffer),
             Popup::Again => again::draw(model, area, buffer),
             Popup::Composer => composer::draw(model, area, frame),
+            Popup::Letter { letter, saying } => {
+                letter::draw(model, *letter, *saying, area, frame);
+            }
+            Popup::Approvals { chosen, .. } => approvals::draw(model, *chosen, area, buffer),
+            Popup::Board { chosen, .. } => board::draw(model, *chosen, area, buffer),
             Popup::Pick { workers, chosen } => pick::draw(model, workers, *chosen, area, buffer),
             Popup::Ask { question, .. } => ask::draw(model, *question, area, buffer),
             // Drawn by the footer.

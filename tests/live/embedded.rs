@@ -30,6 +30,7 @@ fn solve(task: &Task) -> (Finished, Checked) {
         file: None,
         orders: VecDeque::new(),
         audience: Audience::Nobody,
+        tools: orgtop::live::ToolSet::new(),
     });
     let finished = handle.wait().unwrap();
     let answer = finished.organization.answer.clone().unwrap_or_default();

@@ -87,6 +87,7 @@ fn start(config: RunConfig, orders: &str, audience: Audience) -> (Handle, Log) {
         file: None,
         orders: parse_orders(orders, "orders").unwrap(),
         audience,
+        tools: orgtop::live::ToolSet::new(),
     });
     (handle, log)
 }

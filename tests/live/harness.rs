@@ -104,6 +104,7 @@ pub fn run(script: &[String], config: RunConfig, orders: &str) -> Run {
         file: None,
         orders,
         audience: Audience::Nobody,
+        tools: orgtop::live::ToolSet::new(),
     });
     let mailbox: Arc<Mailbox> = Arc::clone(&handle.mailbox);
     let finished = handle.wait().unwrap();

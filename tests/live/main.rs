@@ -5,5 +5,6 @@ mod engines;
 mod harness;
 mod protocol;
 mod resuming;
+mod seats;
 mod steering;
 mod travel;

@@ -51,6 +51,7 @@ fn play(script: &[String], start: Start, file: Option<&Path>, orders: &str) -> F
         file: file.map(Path::to_path_buf),
         orders: parse_orders(orders, "orders").unwrap(),
         audience: Audience::Nobody,
+        tools: orgtop::live::ToolSet::new(),
     })
     .wait()
     .unwrap()
@@ -155,6 +156,7 @@ fn a_dropped_handle_leaves_a_saved_session() {
         file: Some(path.clone()),
         orders: std::collections::VecDeque::new(),
         audience: Audience::Person,
+        tools: orgtop::live::ToolSet::new(),
     });
     std::thread::sleep(std::time::Duration::from_millis(200));
     drop(handle);

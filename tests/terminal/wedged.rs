@@ -60,6 +60,7 @@ fn stuck() {
         file: None,
         orders: std::collections::VecDeque::new(),
         audience: Audience::Person,
+        tools: orgtop::live::ToolSet::new(),
     });
     let source = LiveSource {
         commands: handle.commands.clone(),

@@ -4,8 +4,9 @@
 
 use super::{Envelope, LineError, MAX_COUNT, MAX_NUMBER, TokensLine, check, text_bytes};
 use crate::org::{
-    ActionKind, Anchor, Body, Command, ErrorKind, Metrics, OpKind, Organization, Outcome, Place,
-    Role, RunEnd, Seat, Seq, SpliceKind, TextMark, TextStand, ThreadEnd, ThreadId, Turn, WaitOn,
+    ActionKind, Anchor, AskKind, Body, Command, ErrorKind, Metrics, OpKind, Organization, Outcome,
+    Place, PlanChange, Role, RunEnd, Seat, Seq, SpliceKind, TextMark, TextStand, ThreadEnd,
+    ThreadId, Turn, Verdict, WaitOn,
 };
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer};
@@ -13,7 +14,7 @@ use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 
 /// Fields that commands have; what else a line holds belongs to the envelope or to a newer version.
-const COMMAND_FIELDS: [&str; 9] = [
+const COMMAND_FIELDS: [&str; 14] = [
     "do",
     "thread",
     "query",
@@ -23,6 +24,11 @@ const COMMAND_FIELDS: [&str; 9] = [
     "text",
     "to_step",
     "of",
+    "to",
+    "seat",
+    "ask",
+    "reason",
+    "draft",
 ];
 
 /// A float with all its digits: serde_json's quick way may be off in the last place.
@@ -111,6 +117,8 @@ struct RunEndBody {
 struct MetricsBody {
     #[serde(rename = "T")]
     latency: u64,
+    #[serde(rename = "T_without_you", default)]
+    latency_without_people: Option<u64>,
     eta: Exact,
     eta_over_c: Exact,
     r_eta: Exact,
@@ -120,6 +128,26 @@ struct MetricsBody {
     wall_ms: Exact,
     decoded: u64,
     tok_per_s: Exact,
+}
+
+#[derive(Deserialize)]
+struct AskBody {
+    number: u32,
+    ask: AskKind,
+    #[serde(default)]
+    index: Option<u16>,
+    #[serde(default)]
+    text: String,
+    #[serde(default)]
+    span: Option<(u64, u64)>,
+}
+
+#[derive(Deserialize)]
+struct DecidedBody {
+    number: u32,
+    verdict: Verdict,
+    #[serde(default)]
+    text: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -181,7 +209,11 @@ pub(super) fn parse_body(
             let b: ActionBody = read(line).map_err(bad)?;
             check("at", b.at, MAX_COUNT)?;
             check("span", b.span.0.max(b.span.1), MAX_COUNT)?;
-            check("anchor", b.anchor.map_or(0, |a| a.tokens), MAX_COUNT)?;
+            check(
+                "anchor",
+                b.anchor.map_or(0, |a| a.tokens.max(a.steps)),
+                MAX_COUNT,
+            )?;
             Body::Action {
                 action: b.action,
                 span: b.span,
@@ -231,6 +263,32 @@ pub(super) fn parse_body(
             end: read::<EndBody>(line).map_err(bad)?.end,
         },
         "run_end" => run_end(line).map_err(bad)?,
+        "ask" => {
+            let b: AskBody = read(line).map_err(bad)?;
+            check("span", b.span.map_or(0, |s| s.0.max(s.1)), MAX_COUNT)?;
+            Body::Ask {
+                number: b.number,
+                ask: b.ask,
+                index: b.index,
+                text: b.text,
+                span: b.span,
+            }
+        }
+        "decided" => {
+            let b: DecidedBody = read(line).map_err(bad)?;
+            Body::Decided {
+                number: b.number,
+                verdict: b.verdict,
+                text: b.text,
+            }
+        }
+        "plan" => {
+            let change: PlanChange = read(line).map_err(bad)?;
+            if let PlanChange::Draft(draft) = &change {
+                check("span", draft.span.map_or(0, |s| s.0.max(s.1)), MAX_COUNT)?;
+            }
+            Body::Plan { change }
+        }
         "mark" => Body::Mark {
             name: read::<MarkBody>(line).map_err(bad)?.name,
         },
@@ -274,6 +332,7 @@ fn run_end(line: &[u8]) -> Result<Body, String> {
         answer: b.answer,
         metrics: Metrics {
             latency: m.latency,
+            latency_without_people: m.latency_without_people,
             eta: m.eta.0,
             eta_over_c: m.eta_over_c.0,
             r_eta: m.r_eta.0,
@@ -309,8 +368,16 @@ fn plausible(state: &Organization) -> Result<(), LineError> {
                 ..
             } = op.kind
             {
-                check("state.threads", anchor.tokens, MAX_COUNT)?;
+                check("state.threads", anchor.tokens.max(anchor.steps), MAX_COUNT)?;
             }
+        }
+        for writing in &t.writing {
+            let to = writing.to.unwrap_or_default();
+            for moment in [writing.from, to] {
+                check("state.threads", moment.step.0, MAX_COUNT)?;
+                check("state.threads", moment.us, MAX_NUMBER)?;
+            }
+            check("state.threads", writing.at, MAX_COUNT)?;
         }
     }
     Ok(())

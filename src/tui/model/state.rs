@@ -2,7 +2,7 @@
 
 use super::{Banner, FROZEN_AFTER, Feed, Model, NOTICE_FOR, RunState};
 use crate::live::Phase;
-use crate::org::{RunEnd, Status};
+use crate::org::{RunEnd, Seat, Thread};
 use std::time::Duration;
 
 /// Merged events in one take from which the screen says that it lags.
@@ -50,10 +50,30 @@ impl Model {
         let decoding = self
             .organization
             .threads()
-            .any(|t| t.status == Status::Running && !t.paused);
+            .any(|t| self.organization.decodes(t));
         decoding
             && self.speed_limit == 0
             && self.now.saturating_sub(self.last_event) >= FROZEN_AFTER
+    }
+
+    /// Threads that go on and whose seat a person holds.
+    pub fn held_by_people(&self) -> impl Iterator<Item = &Thread> {
+        self.organization
+            .threads()
+            .filter(|t| t.seat == Seat::Human && !t.ended())
+    }
+
+    /// How long whoever holds the seat of `thread` has written on, in microseconds.
+    #[must_use]
+    pub fn writing_for(&self, thread: &Thread) -> Option<u64> {
+        let open = thread.writing.last().filter(|w| w.to.is_none())?;
+        let since_event = if self.steerable() {
+            self.now.saturating_sub(self.last_event)
+        } else {
+            Duration::ZERO
+        };
+        let more = u64::try_from(since_event.as_micros()).unwrap_or(u64::MAX);
+        Some(open.us(self.organization.now).saturating_add(more))
     }
 
     /// When the screen changes by itself next, without input or events.
@@ -66,7 +86,10 @@ impl Model {
             RunState::Frozen => Some(Duration::from_secs(self.now.as_secs() + 1)),
             _ => None,
         };
-        [notice, frozen]
+        // A person's clock counts the seconds too.
+        let clock = (self.steerable() && self.held_by_people().next().is_some())
+            .then(|| Duration::from_secs(self.now.as_secs() + 1));
+        [notice, frozen, clock]
             .into_iter()
             .flatten()
             .filter(|at| *at > self.now)

@@ -27,6 +27,11 @@ pub fn act(model: &mut Model, action: Action, key: Option<KeyEvent>) -> Vec<Effe
         | Action::Kill
         | Action::Abort
         | Action::Mark
+        | Action::Seat
+        | Action::Write
+        | Action::Retry
+        | Action::Approvals
+        | Action::Board
         | Action::Slower
         | Action::Faster => steer(model, action),
         Action::Edit

@@ -1,9 +1,7 @@
 //! Keys of whatever takes text or answers: fields, palette, picker, questions, the composer.
 
 use super::act::act;
-use super::select;
-use super::travel;
-use super::{Effect, Place, leave};
+use super::{Effect, Place, leave, queue, seat, select, travel};
 use crate::org::Command;
 use crate::tui::action::{Context, Row, find};
 use crate::tui::app::Next;
@@ -40,6 +38,9 @@ pub fn key(model: &mut Model, key: KeyEvent) -> Option<Vec<Effect>> {
         Popup::Composer => Some(composer(model, key)),
         Popup::Edit => Some(travel::edit_key(model, key)),
         Popup::Branches { .. } => Some(travel::branches_key(model, key)),
+        Popup::Letter { .. } => Some(seat::key(model, key)),
+        Popup::Approvals { .. } => Some(queue::approvals_key(model, key)),
+        Popup::Board { .. } => Some(queue::board_key(model, key)),
         Popup::Ask { .. } => Some(answer(model, key)),
         Popup::Pick { .. } => Some(pick(model, key)),
         Popup::Palette { .. } => Some(palette(model, key)),
@@ -61,6 +62,11 @@ pub fn paste(model: &mut Model, text: &str) {
                 rewrite.editor.insert_str(safe_text(text).as_ref());
                 rewrite.complaint = None;
             }
+        }
+        Some(Popup::Letter { letter, .. }) => {
+            let draft = model.letters.entry(*letter).or_default();
+            draft.editor.insert_str(safe_text(text).as_ref());
+            draft.complaint = None;
         }
         Some(Popup::Field {
             text: into,
@@ -311,6 +317,10 @@ fn composer(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
         }
         return Vec::new();
     }
+    if key.code == KeyCode::Char('t') && key.modifiers == KeyModifiers::CONTROL {
+        model.draft.seat = seat::next_seat(&model.draft.seat, &model.report.tools);
+        return Vec::new();
+    }
     if !sends {
         model.draft.editor.input(key);
         model.draft.complaint = None;
@@ -326,6 +336,7 @@ fn composer(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
         return Vec::new();
     }
     model.popups.pop();
+    let seat = model.draft.address();
     model.draft = crate::tui::popup::Draft::default();
-    vec![Effect::Send(Command::Fork { query })]
+    vec![Effect::Send(Command::Fork { query, seat })]
 }

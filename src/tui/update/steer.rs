@@ -1,7 +1,7 @@
 //! Actions that ask something of a running session.
 
-use super::Effect;
 use super::act::{ask, field};
+use super::{Effect, queue, seat};
 use crate::org::{Command, Role, ThreadId};
 use crate::tui::action::Action;
 use crate::tui::model::{Feed, Model};
@@ -58,6 +58,14 @@ pub fn steer(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::StopMenu => {
             model.popups.push(Popup::Stop);
             Vec::new()
+        }
+        Action::Seat => seat::take_or_give(model),
+        Action::Write => seat::write(model),
+        Action::Approvals => queue::approvals(model),
+        Action::Board => queue::board(model),
+        Action::Retry => {
+            model.popups.retain(|p| !matches!(p, Popup::Stop));
+            send(Command::Retry { thread: selected })
         }
         Action::WrapUp | Action::Kill => stop(model, action),
         Action::Abort => {

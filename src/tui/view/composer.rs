@@ -1,8 +1,11 @@
 //! The editor for a sub-query: whom it goes to, what will happen, why it was not sent.
 
 use super::frame::{fill, fit, popup, put, span};
+use super::seat_words;
 use crate::org::{Status, ThreadId};
+use crate::tui::look::Look;
 use crate::tui::model::Model;
+use crate::tui::popup::Draft;
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::Line;
@@ -10,12 +13,44 @@ use ratatui::widgets::Widget;
 
 /// Draws the composer.
 pub fn draw(model: &mut Model, area: Rect, frame: &mut Frame<'_>) {
-    let look = &model.look;
+    let what = format!(
+        "{} For {} (ctrl-t: somebody else).",
+        consequence(model),
+        seat_words(&model.draft.seat)
+    );
+    let sheet = Sheet {
+        title: "COMPOSE: a sub-query for a new worker",
+        hint: "ctrl-s sends, esc keeps the draft",
+        what: &what,
+        placeholder: "what should the worker do?",
+    };
+    editor_box(&model.look, &sheet, &mut model.draft, area, frame);
+}
+
+/// What stands around an editor.
+pub struct Sheet<'a> {
+    /// Whom the text goes to.
+    pub title: &'a str,
+    /// Keys.
+    pub hint: &'a str,
+    /// What sending does.
+    pub what: &'a str,
+    /// Shown while there is no text.
+    pub placeholder: &'a str,
+}
+
+/// An editor in the middle of the screen.
+pub fn editor_box(
+    look: &Look,
+    sheet: &Sheet<'_>,
+    draft: &mut Draft,
+    area: Rect,
+    frame: &mut Frame<'_>,
+) {
     let width = 76.min(area.width.saturating_sub(2));
     let room = usize::from(width.saturating_sub(4)).max(1);
-    let what = fill(&consequence(model), room);
-    let complaint = model
-        .draft
+    let what = fill(sheet.what, room);
+    let complaint = draft
         .complaint
         .as_ref()
         .map_or_else(Vec::new, |text| fill(text, room));
@@ -25,8 +60,8 @@ pub fn draw(model: &mut Model, area: Rect, frame: &mut Frame<'_>) {
         .min(area.height.saturating_sub(2));
     let inside = popup(
         look,
-        "COMPOSE: a sub-query for a new worker",
-        "ctrl-s sends, esc keeps the draft",
+        sheet.title,
+        sheet.hint,
         (width, height),
         area,
         frame.buffer_mut(),
@@ -52,12 +87,12 @@ pub fn draw(model: &mut Model, area: Rect, frame: &mut Frame<'_>) {
         height: inside.bottom().saturating_sub(y),
         ..inside
     };
-    let editor = &mut model.draft.editor;
+    let editor = &mut draft.editor;
     editor.set_style(look.style("ui.popup").patch(look.style("ui.text")));
     editor.set_cursor_style(look.style("ui.cursor"));
     editor.set_cursor_line_style(look.style("ui.popup"));
     editor.set_selection_style(look.style("ui.selection"));
-    editor.set_placeholder_text("what should the worker do?");
+    editor.set_placeholder_text(sheet.placeholder);
     editor.set_placeholder_style(look.style("ui.dim"));
     if editor_area.area() > 0 {
         editor.render(editor_area, frame.buffer_mut());

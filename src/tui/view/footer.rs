@@ -113,6 +113,7 @@ fn wanted(model: &Model) -> Vec<Action> {
             Action::Next,
             Action::Fork,
             Action::StopMenu,
+            Action::Seat,
             Action::Join,
             Action::Answer,
             Action::Undo,

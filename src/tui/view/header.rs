@@ -4,6 +4,7 @@
 use super::frame::{fit, grouped, put, span};
 use crate::org::{RunEnd, Status};
 use crate::task::{Report, Reward};
+use crate::tui::action::Action;
 use crate::tui::model::{Banner, Feed, Model, RunState};
 use crate::tui::plain::run_end_words;
 use crate::tui::text::text_width;
@@ -136,6 +137,25 @@ fn parts(model: &Model) -> Vec<Part> {
             ],
         );
         add(70, counts(model));
+    }
+    let held: Vec<String> = model.held_by_people().map(|t| t.id.to_string()).collect();
+    if !held.is_empty() && model.steerable() {
+        let text = format!(" {} you: {} ", look.signs.human, held.join(" "));
+        add(93, vec![span(text, look.style("state.human"))]);
+    }
+    let asks = organization.open_asks().count();
+    if asks > 0 {
+        let key = model.keymap.keys_of(Action::Approvals);
+        let key = key.first().map_or("", String::as_str);
+        let text = format!(" {asks} to approve ({key}) ");
+        add(95, vec![span(text, look.style("ui.badge.warn"))]);
+    }
+    let drafts = organization.plan.standing().count();
+    if drafts > 0 {
+        let key = model.keymap.keys_of(Action::Board);
+        let key = key.first().map_or("", String::as_str);
+        let text = format!(" {drafts} planned ({key}) ");
+        add(94, vec![span(text, look.style("ui.badge"))]);
     }
     let errors = organization.errors.len();
     if errors > 0 {

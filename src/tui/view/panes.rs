@@ -1,7 +1,7 @@
 //! Threads as tiles: state and tokens in the frame, text inside, free slots as empty tiles.
 
 use super::frame::{fit, grouped, pane, put, span};
-use crate::org::{Role, ThreadId};
+use crate::org::{Role, Seat, Thread, ThreadId};
 use crate::tui::action::Action;
 use crate::tui::layout::Slot;
 use crate::tui::model::{Feed, Focus, Model};
@@ -23,6 +23,26 @@ pub fn draw(model: &mut Model, tiles: &[(Rect, Slot)], buffer: &mut Buffer) {
             Slot::Free => free(model, *rect, buffer),
         }
     }
+}
+
+/// The clock of whoever writes in the model's place.
+fn writer(model: &Model, thread: &Thread) -> Line<'static> {
+    let Some(us) = model.writing_for(thread) else {
+        return Line::default();
+    };
+    let look = &model.look;
+    let steps = grouped(thread.written_steps(model.organization.now));
+    let clock = format!(" {} s {} {steps} steps ", us / 1_000_000, look.signs.dot);
+    let mut spans = vec![span(clock, look.style(status_scope(thread)))];
+    if thread.seat == Seat::Human && model.steerable() {
+        for (action, word) in [(Action::Write, "writes"), (Action::Seat, "gives back")] {
+            if let Some(key) = model.keymap.keys_of(action).first() {
+                spans.push(span(key.clone(), look.style("ui.key")));
+                spans.push(span(format!(" {word} "), look.style("ui.dim")));
+            }
+        }
+    }
+    Line::from(spans)
 }
 
 fn free(model: &Model, rect: Rect, buffer: &mut Buffer) {
@@ -56,6 +76,8 @@ fn free(model: &Model, rect: Rect, buffer: &mut Buffer) {
 fn thread(model: &mut Model, id: ThreadId, rect: Rect, buffer: &mut Buffer) {
     let selected = model.selected == id;
     let focused = selected && model.focus == Focus::Pane && model.popups.is_empty();
+    let clock = model.organization.thread(id).map(|t| writer(model, t));
+    let clock = clock.unwrap_or_default();
     let (Some(thread), Some(view)) = (model.organization.thread(id), model.threads.get_mut(&id))
     else {
         return;
@@ -102,7 +124,7 @@ fn thread(model: &mut Model, id: ThreadId, rect: Rect, buffer: &mut Buffer) {
     view.pane
         .lay_out(&view.text, inside.width.saturating_sub(1), inside.height);
     let bottom = match (view.pane.is_following(), view.pane.new_below()) {
-        (true, _) => Line::default(),
+        (true, _) => clock,
         (false, 0) => Line::from(span(
             format!(" {} more ", signs.below),
             look.style("ui.dim"),
@@ -127,8 +149,7 @@ fn thread(model: &mut Model, id: ThreadId, rect: Rect, buffer: &mut Buffer) {
         Feed::Replay(playback) => playback.playing,
     };
     let streaming = live
-        && thread.status == crate::org::Status::Running
-        && !thread.paused
+        && model.organization.decodes(thread)
         && !model.organization.paused
         && model.organization.end.is_none();
     let search = model.search.as_ref();

@@ -21,7 +21,7 @@ pub fn draw(model: &Model, area: Rect, buffer: &mut Buffer) {
     } else {
         format!("Stop worker {id}")
     };
-    let inside = popup(look, &title, "esc closes", (60, 5), area, buffer);
+    let inside = popup(look, &title, "esc closes", (64, 6), area, buffer);
     let rows = TABLE.iter().filter(|row| row.context == Context::Stop);
     for (y, row) in (inside.y..inside.bottom()).zip(rows) {
         let possible = worker || row.action == Action::Abort;

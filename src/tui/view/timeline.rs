@@ -182,6 +182,10 @@ fn at_cursor(model: &Model, unit: u64) -> String {
             Some(Doing::Critical) => "decodes, on the critical path",
             Some(Doing::Wait) => "waits",
             Some(Doing::Paused) => "paused",
+            Some(Doing::Human) => "is written by you",
+            Some(Doing::HumanCritical) => "is written by you, on the critical path",
+            Some(Doing::Tool) => "is with a tool",
+            Some(Doing::ToolCritical) => "is with a tool, on the critical path",
             None => "is not there",
         };
         format!("{} {what} {dot} ", t.id)
@@ -213,6 +217,12 @@ fn title(model: &Model, room: usize) -> Line<'static> {
         span(format!("T {so_far}"), dim),
         span(grouped(metrics.latency), look.style("timeline.critical")),
     ]);
+    if let Some(without) = metrics.latency_without_people {
+        parts.push(vec![
+            span("without you ", dim),
+            span(grouped(without), look.style("timeline.human")),
+        ]);
+    }
     parts.push(vec![span("alone ", dim), span(grouped(metrics.work), text)]);
     parts.push(vec![span(
         format!("{}{:.2}", signs.times, metrics.speedup),

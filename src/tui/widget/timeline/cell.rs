@@ -6,6 +6,18 @@ use super::tracks::{Doing, Stretch, Track};
 /// Stretches looked at within one cell; more cannot be told apart in one character.
 const MOST_PER_CELL: usize = 64;
 
+/// Of two that fill as much of a cell, the later one is shown.
+const LEAST_TELLING_FIRST: [Doing; 8] = [
+    Doing::Wait,
+    Doing::Paused,
+    Doing::Decode,
+    Doing::Critical,
+    Doing::Tool,
+    Doing::ToolCritical,
+    Doing::Human,
+    Doing::HumanCritical,
+];
+
 /// How much of its cell a piece fills.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Edge {
@@ -35,7 +47,7 @@ pub fn piece(track: &Track, axis: &Axis, column: u16) -> Option<Piece> {
             .max(axis.eighths(s.from).saturating_add(1))
             <= left
     });
-    let mut covered = [0_i64; 4];
+    let mut covered = [0_i64; LEAST_TELLING_FIRST.len()];
     let (mut begin, mut end) = (8_i64, 0_i64);
     for stretch in track.stretches[first..].iter().take(MOST_PER_CELL) {
         let from = axis.eighths(stretch.from).saturating_sub(left);
@@ -67,7 +79,7 @@ pub fn piece(track: &Track, axis: &Axis, column: u16) -> Option<Piece> {
         (begin, end) => Edge::Left(u8::try_from(end - begin).unwrap_or(1)),
     };
     Some(Piece {
-        doing: [Doing::Wait, Doing::Paused, Doing::Decode, Doing::Critical][most],
+        doing: LEAST_TELLING_FIRST[most],
         edge,
     })
 }
@@ -79,6 +91,10 @@ fn kind(stretch: &Stretch) -> usize {
         Doing::Paused => 1,
         Doing::Decode => 2,
         Doing::Critical => 3,
+        Doing::Tool => 4,
+        Doing::ToolCritical => 5,
+        Doing::Human => 6,
+        Doing::HumanCritical => 7,
     }
 }
 

@@ -13,6 +13,7 @@
 pub mod cell;
 pub mod geometry;
 pub mod tracks;
+pub mod writing;
 
 use crate::org::{ThreadEnd, ThreadId};
 use crate::tui::sign::{Signs, end_scope};
@@ -82,6 +83,8 @@ impl Lanes<'_> {
             Head::Running => (self.signs.running, "state.running"),
             Head::Waiting => (self.signs.waiting, "state.waiting"),
             Head::Paused => (self.signs.paused, "state.paused"),
+            Head::Human => (self.signs.human, "state.human"),
+            Head::Tool => (self.signs.tool, "state.tool"),
             Head::Ended(end) => (self.signs.end(end), end_scope(end)),
         };
         buffer.set_string(x, y, glyph, self.style(scope));
@@ -111,6 +114,8 @@ impl Lanes<'_> {
         let sign = match track.head {
             Head::Running => Some((self.signs.running, "state.running")),
             Head::Paused => Some((self.signs.paused, "state.paused")),
+            Head::Human => Some((self.signs.human, "state.human")),
+            Head::Tool => Some((self.signs.tool, "state.tool")),
             Head::Waiting => None,
             Head::Ended(ThreadEnd::Returned) => None,
             Head::Ended(end) => Some((self.signs.end(end), end_scope(end))),
@@ -152,6 +157,22 @@ impl Lanes<'_> {
             }
             (Doing::Wait, _) => (g.wait, self.style("timeline.wait")),
             (Doing::Paused, _) => (g.hold, self.style("timeline.pause")),
+            (Doing::Human, _) => (g.person, self.style("timeline.human")),
+            (Doing::Tool, _) => (g.tool, self.style("timeline.tool")),
+            (Doing::HumanCritical, emphasis) => {
+                (g.person, self.critical("timeline.human", emphasis))
+            }
+            (Doing::ToolCritical, emphasis) => (g.tool, self.critical("timeline.tool", emphasis)),
+        }
+    }
+
+    /// Somebody else than the model, on the critical path: told by the glyph, set apart in bold.
+    fn critical(&self, scope: &str, emphasis: bool) -> Style {
+        let style = self.style(scope);
+        if emphasis {
+            style.add_modifier(Modifier::BOLD)
+        } else {
+            style
         }
     }
 

@@ -2,8 +2,10 @@
 //!
 //! Built from the organization when it changed; drawing only reads the part on screen.
 
+use super::writing;
 use crate::org::{
-    Link, OpKind, Organization, Schedule, Status, Thread, ThreadEnd, ThreadId, WaitOn,
+    Link, Op, OpKind, Organization, People, Schedule, Seat, Status, Thread, ThreadEnd, ThreadId,
+    WaitOn,
 };
 use std::collections::BTreeMap;
 
@@ -18,6 +20,22 @@ pub enum Doing {
     Wait,
     /// Held by a person.
     Paused,
+    /// A person writes, off the critical path.
+    Human,
+    /// A person writes, on the critical path.
+    HumanCritical,
+    /// A tool works, off the critical path.
+    Tool,
+    /// A tool works, on the critical path.
+    ToolCritical,
+}
+
+impl Doing {
+    /// Whether the thread gets on.
+    #[must_use]
+    pub fn works(self) -> bool {
+        !matches!(self, Self::Wait | Self::Paused)
+    }
 }
 
 /// `what` from unit `from` to unit `to`.
@@ -51,6 +69,10 @@ pub enum Head {
     Waiting,
     /// Held by a person.
     Paused,
+    /// A person writes.
+    Human,
+    /// A tool works.
+    Tool,
     /// Over.
     Ended(ThreadEnd),
 }
@@ -99,7 +121,7 @@ impl Track {
         self.stretches[first..]
             .iter()
             .take_while(|s| s.from < to)
-            .any(|s| matches!(s.what, Doing::Decode | Doing::Critical))
+            .any(|s| s.what.works())
     }
 }
 
@@ -117,7 +139,11 @@ fn head(thread: &Thread) -> Head {
         Status::Ended(end) => Head::Ended(end),
         _ if thread.paused => Head::Paused,
         Status::Waiting(_) => Head::Waiting,
-        Status::Running => Head::Running,
+        Status::Running => match thread.seat {
+            Seat::Human => Head::Human,
+            Seat::Tool(_) | Seat::Server(_) => Head::Tool,
+            Seat::Model => Head::Running,
+        },
     }
 }
 
@@ -167,7 +193,12 @@ impl Tracks {
                         to: wait.to,
                         what: Doing::Wait,
                     }));
-                    flags = ideal_flags(thread, lane.decoding());
+                    flags = ideal_flags(
+                        &thread.trace(organization.now, People::Counted).ops,
+                        lane.decoding(),
+                    );
+                    let hands = writing::in_own_steps(thread, organization.now);
+                    stretches = writing::mark_ideal(stretches, &hands);
                 }
                 Track {
                     id: thread.id,
@@ -215,6 +246,8 @@ impl Tracks {
                     at = to.max(at);
                 }
                 decode_with_pauses(at, end, organization, &mut stretches);
+                let hands = writing::in_lived_time(thread, organization.now);
+                let stretches = writing::mark_lived(stretches, &hands);
                 Track {
                     id: thread.id,
                     stretches,
@@ -242,7 +275,7 @@ impl Tracks {
             for stretch in track.stretches[first..]
                 .iter()
                 .take_while(|s| s.from < end)
-                .filter(|s| matches!(s.what, Doing::Decode | Doing::Critical))
+                .filter(|s| s.what.works())
             {
                 let from = axis.eighths(stretch.from).div_euclid(8).max(filled_to);
                 let to = (axis.eighths(stretch.to).saturating_add(7))
@@ -300,9 +333,9 @@ fn decode_with(
 }
 
 /// Forks and Joins lie after own tokens; where those lie in time follows from the decoding intervals.
-fn ideal_flags(thread: &Thread, decoding: impl Iterator<Item = (u64, u64)>) -> Vec<Flag> {
-    let mut flags = Vec::with_capacity(thread.ops.len());
-    let mut ops = thread.ops.iter().peekable();
+fn ideal_flags(ops: &[Op], decoding: impl Iterator<Item = (u64, u64)>) -> Vec<Flag> {
+    let mut flags = Vec::with_capacity(ops.len());
+    let mut ops = ops.iter().peekable();
     let mut own = 0;
     let mut last = 0;
     for (from, to) in decoding {

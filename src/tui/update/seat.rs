@@ -1,0 +1,177 @@
+//! Taking seats and writing in them: the actions, and the keys of the editor for letters.
+
+use super::Effect;
+use crate::org::{Command, Seat, ThreadId};
+use crate::tui::letter::{Letter, Saying};
+use crate::tui::model::Model;
+use crate::tui::popup::{Draft, Popup, check_query};
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui_textarea::TextArea;
+
+/// Takes the seat of the selected thread, or gives it back to the model.
+pub fn take_or_give(model: &mut Model) -> Vec<Effect> {
+    let thread = model.selected;
+    let Some(seat) = model.organization.thread(thread).map(|t| t.seat.clone()) else {
+        return Vec::new();
+    };
+    let to = match seat {
+        Seat::Model => Seat::Human,
+        Seat::Human | Seat::Tool(_) | Seat::Server(_) => Seat::Model,
+    };
+    vec![Effect::Send(Command::Seat { thread, to })]
+}
+
+/// Opens the editor for the selected thread.
+pub fn write(model: &mut Model) -> Vec<Effect> {
+    let thread = model.selected;
+    match model.organization.thread(thread) {
+        Some(t) if t.ended() => model.say(format!("{thread} has ended")),
+        Some(t) if t.seat == Seat::Human => {
+            let saying = if thread.is_organizer() {
+                Saying::Aloud
+            } else {
+                Saying::Result
+            };
+            open(model, Letter::Seat(thread), saying, String::new());
+        }
+        Some(t) => {
+            let text = format!("{} writes {thread}: `t` takes its seat", t.seat);
+            model.say(text);
+        }
+        None => {}
+    }
+    Vec::new()
+}
+
+/// Opens the editor for a letter; a draft that was kept goes on, else `first` stands there.
+pub fn open(model: &mut Model, letter: Letter, saying: Saying, first: String) {
+    model.letters.entry(letter).or_insert_with(|| draft(&first));
+    model.popups.push(Popup::Letter { letter, saying });
+}
+
+fn draft(text: &str) -> Draft {
+    let mut editor = TextArea::from(text.lines());
+    editor.move_cursor(ratatui_textarea::CursorMove::Bottom);
+    editor.move_cursor(ratatui_textarea::CursorMove::End);
+    Draft {
+        editor,
+        ..Draft::default()
+    }
+}
+
+/// Puts a text back that was refused, unless another was begun meanwhile.
+pub fn keep(model: &mut Model, thread: ThreadId, text: &str) {
+    let kept = model.letters.entry(Letter::Seat(thread)).or_default();
+    if kept.text().is_empty() {
+        *kept = draft(text);
+    }
+}
+
+/// A key while the editor for a letter is open.
+pub fn key(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
+    let Some(Popup::Letter { letter, saying }) = model.popups.last_mut() else {
+        return Vec::new();
+    };
+    let control = key.modifiers == KeyModifiers::CONTROL;
+    match (key.code, *letter) {
+        (KeyCode::Esc, _) => {
+            model.popups.pop();
+            return Vec::new();
+        }
+        (KeyCode::Char('t'), Letter::Seat(_)) if control => {
+            *saying = saying.other();
+            return Vec::new();
+        }
+        _ => {}
+    }
+    let (letter, saying) = (*letter, *saying);
+    let tools = model.report.tools.clone();
+    let draft = model.letters.entry(letter).or_default();
+    if control && key.code == KeyCode::Char('t') && letter == Letter::NewDraft {
+        draft.seat = next_seat(&draft.seat, &tools);
+        return Vec::new();
+    }
+    let sends = (control && key.code == KeyCode::Char('s'))
+        || (key.code == KeyCode::Enter && key.modifiers == KeyModifiers::ALT);
+    if !sends {
+        draft.editor.input(key);
+        draft.complaint = None;
+        return Vec::new();
+    }
+    match command(letter, saying, draft) {
+        Ok(command) => {
+            model.popups.pop();
+            model.letters.remove(&letter);
+            vec![Effect::Send(command)]
+        }
+        Err(why) => {
+            draft.complaint = Some(why);
+            Vec::new()
+        }
+    }
+}
+
+/// What sending a letter asks for, or why it cannot be sent.
+fn command(letter: Letter, saying: Saying, draft: &Draft) -> Result<Command, String> {
+    let text = draft.text();
+    match letter {
+        Letter::Seat(thread) => match saying {
+            // White space at its ends belongs to what is thought aloud.
+            Saying::Aloud => match draft.editor.lines().join("\n") {
+                text if text.is_empty() => Err("There is no text.".to_owned()),
+                text => Ok(Command::Text { thread, text }),
+            },
+            Saying::Result => {
+                let tag = if thread.is_organizer() {
+                    "</ANSWER>"
+                } else {
+                    "</RETURN>"
+                };
+                if text.contains(tag) {
+                    return Err(format!(
+                        "The text contains `{tag}`, which is put after it by itself. Leave it out."
+                    ));
+                }
+                Ok(Command::Submit { thread, text })
+            }
+        },
+        Letter::Approve(ask) => Ok(Command::Approve {
+            ask: Some(ask),
+            text: Some(text),
+        }),
+        Letter::Deny(ask) => Ok(Command::Deny {
+            ask: Some(ask),
+            reason: text,
+        }),
+        Letter::NewDraft => {
+            check_query(&text)?;
+            Ok(Command::PlanAdd {
+                query: text,
+                seat: draft.address(),
+            })
+        }
+        Letter::Draft(draft) => {
+            check_query(&text)?;
+            Ok(Command::PlanEdit {
+                draft,
+                query: Some(text),
+                seat: None,
+            })
+        }
+    }
+}
+
+/// The seat after `seat`: the model, a person, each tool, and around again.
+#[must_use]
+pub fn next_seat(seat: &Seat, tools: &[String]) -> Seat {
+    let tool = |i: usize| tools.get(i).cloned().map_or(Seat::Model, Seat::Tool);
+    match seat {
+        Seat::Model => Seat::Human,
+        Seat::Human => tool(0),
+        Seat::Tool(name) => match tools.iter().position(|t| t == name) {
+            Some(i) => tool(i + 1),
+            None => Seat::Model,
+        },
+        Seat::Server(_) => Seat::Model,
+    }
+}

@@ -1,0 +1,92 @@
+//! The editor for a seat, a request or the board: whom the text goes to, and what sending does.
+
+use super::composer::{Sheet, editor_box};
+use crate::org::{Organization, ThreadId};
+use crate::tui::letter::{Letter, Saying};
+use crate::tui::model::Model;
+use crate::tui::popup::Draft;
+use crate::tui::view::seat_words;
+use ratatui::Frame;
+use ratatui::layout::Rect;
+
+/// Draws the editor for `letter`.
+pub fn draw(model: &mut Model, letter: Letter, saying: Saying, area: Rect, frame: &mut Frame<'_>) {
+    let look = &model.look;
+    let draft = model.letters.entry(letter).or_default();
+    let (title, what, hint) = words(&model.organization, letter, saying, draft);
+    let what = look.safe(&what);
+    let sheet = Sheet {
+        title: &title,
+        hint,
+        what: &what,
+        placeholder: "",
+    };
+    editor_box(look, &sheet, draft, area, frame);
+}
+
+fn words(
+    organization: &Organization,
+    letter: Letter,
+    saying: Saying,
+    draft: &Draft,
+) -> (String, String, &'static str) {
+    const SEND: &str = "ctrl-s sends, esc keeps the draft";
+    match letter {
+        Letter::Seat(thread) => seat(organization, thread, saying),
+        Letter::Approve(ask) => (
+            format!("Approve request {ask} as …"),
+            "This text takes effect in the place of what was asked; the organizer is told.".into(),
+            "ctrl-s approves, esc keeps the draft",
+        ),
+        Letter::Deny(ask) => (
+            format!("Deny request {ask}: why?"),
+            "The organizer sees the reason. It may be empty.".into(),
+            "ctrl-s denies, esc keeps the draft",
+        ),
+        Letter::NewDraft => (
+            "COMPOSE: a draft for the board".into(),
+            format!(
+                "It is forked when the plan is released. For {} (ctrl-t: somebody else).",
+                seat_words(&draft.seat)
+            ),
+            SEND,
+        ),
+        Letter::Draft(number) => (
+            format!("COMPOSE: draft {number}"),
+            "The sub-query as its worker will get it.".into(),
+            SEND,
+        ),
+    }
+}
+
+fn seat(
+    organization: &Organization,
+    thread: ThreadId,
+    saying: Saying,
+) -> (String, String, &'static str) {
+    let query = organization
+        .thread(thread)
+        .map(|t| t.query.clone())
+        .unwrap_or_default();
+    let title = if thread.is_organizer() {
+        "YOU ARE THE ORGANIZER".to_owned()
+    } else {
+        format!("YOU ARE WORKER {thread}")
+    };
+    let what = match (thread.is_organizer(), saying) {
+        (true, Saying::Aloud) => {
+            "Goes into the organizer's text; <FORK-i>…</FORK-i>, <JOIN-i> and <ANSWER>…</ANSWER> act."
+        }
+        (true, Saying::Result) => "Is the answer and ends the run.",
+        (false, Saying::Aloud) => "Goes into the worker's text; <RETURN>…</RETURN> ends it.",
+        (false, Saying::Result) => {
+            "Is the result: it ends the worker and goes to whoever joins it."
+        }
+    };
+    let hint = match (thread.is_organizer(), saying) {
+        (_, Saying::Aloud) => "ctrl-s writes, ctrl-t: as the result, esc closes",
+        (true, Saying::Result) => "ctrl-s answers, ctrl-t: think aloud, esc closes",
+        (false, Saying::Result) => "ctrl-s returns, ctrl-t: think aloud, esc closes",
+    };
+    (title, format!("{}\n{what}", query.trim()), hint)
+}
