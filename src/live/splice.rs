@@ -126,9 +126,13 @@ impl Session {
             of: Some(child),
             result: Some(end),
         };
-        if !self.splice(parent, SpliceKind::Result, &text, origin) {
-            return;
+        if self.splice(parent, SpliceKind::Result, &text, origin) {
+            self.splice_deferred(parent);
         }
+    }
+
+    /// Puts in what had to wait for the result of a Join.
+    fn splice_deferred(&mut self, parent: ThreadId) {
         let deferred = self
             .runners
             .get_mut(&parent)
@@ -160,7 +164,9 @@ impl Session {
     pub(super) fn splice_empty_result(&mut self, parent: ThreadId, index: u16) {
         let text = format!("</JOIN-{index}>");
         let origin = Origin::by(Author::System, None);
-        self.splice(parent, SpliceKind::Result, &text, origin);
+        if self.splice(parent, SpliceKind::Result, &text, origin) {
+            self.splice_deferred(parent);
+        }
     }
 
     /// Starts the worker `id` on `query`.

@@ -69,7 +69,16 @@ fn agrees(run: &Run, file: &Path) {
     );
     let mut fold = Organization::new(run.finished.header.capacity, run.finished.header.tau);
     recorded(file).iter().for_each(|event| fold.apply(event));
-    assert!(fold.same_as(run.org()), "the file folds to another state");
+    assert_eq!(shown(&fold), shown(run.org()));
+}
+
+/// A state without the moment of each thread's last token: a run knows it, a file to within 50 ms.
+fn shown(org: &Organization) -> serde_json::Value {
+    let mut json = serde_json::to_value(org).unwrap();
+    for thread in json["threads"].as_object_mut().unwrap().values_mut() {
+        thread.as_object_mut().unwrap().remove("last");
+    }
+    json
 }
 
 fn fresh(config: RunConfig) -> Start {
@@ -155,7 +164,7 @@ fn a_person_serves_a_sub_query_on_the_critical_path() {
     let metrics = r.org().metrics();
     assert_eq!(metrics.latency, 54);
     assert_eq!(metrics.latency_without_people, Some(48));
-    assert_eq!((metrics.work, metrics.lived_steps), (59, 54));
+    assert_eq!((metrics.work, metrics.lived_steps), (60, 54));
     let you = r.org().thread("1".parse().unwrap()).unwrap();
     assert_eq!(you.writing.len(), 1);
     assert_eq!(you.writing[0].steps(r.org().now), 41);
@@ -641,7 +650,8 @@ fn a_plan_is_edited_and_released_at_once() {
          [sub-query 1 changed to: better]  so<ANSWER>x</ANSWER>"
             .replace("[sub", " [sub")
     );
-    assert_eq!(r.text("3"), "<RETURN>mine</RETURN>");
+    let seat = &r.org().thread("3".parse().unwrap()).unwrap().seat;
+    assert_eq!(*seat, Seat::Tool("cat".into()));
     assert_eq!(r.org().end, Some(RunEnd::Answered));
 }
 
