@@ -320,7 +320,8 @@ fn the_composer_takes_every_plain_key_as_text() {
     assert_eq!(
         screen.keys("ctrl-s"),
         [Effect::Send(Command::Fork {
-            query: "qx :?".into()
+            query: "qx :?".into(),
+            seat: None,
         })]
     );
     assert!(screen.model.draft.text().is_empty(), "sent drafts are gone");
@@ -336,7 +337,8 @@ fn a_closed_composer_keeps_its_draft() {
     assert_eq!(
         screen.keys("alt-enter"),
         [Effect::Send(Command::Fork {
-            query: "hi!".into()
+            query: "hi!".into(),
+            seat: None,
         })]
     );
 }

@@ -66,6 +66,9 @@ impl Story {
             sampling: Sampling::default(),
             limits: Limits::default(),
             task: None,
+            seats: Default::default(),
+            ask: Vec::new(),
+            plan: false,
             tau: 0.5,
         };
         let mut story = Self {

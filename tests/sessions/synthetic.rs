@@ -67,6 +67,9 @@ pub fn header(id: &str, capacity: u32) -> Header {
         sampling: Sampling::default(),
         limits: Default::default(),
         task: None,
+        seats: Default::default(),
+        ask: Vec::new(),
+        plan: false,
         tau: 0.5,
     }
 }

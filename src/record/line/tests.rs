@@ -1,7 +1,8 @@
 use super::*;
 use crate::org::{
-    ActionKind, Anchor, Command, ErrorKind, Metrics, Op, OpKind, Organization, Outcome, Role,
-    RunEnd, Seat, SpliceKind, TextMark, ThreadEnd, WaitOn,
+    ActionKind, Anchor, AskKind, Command, Draft, ErrorKind, Fate, Metrics, Op, OpKind,
+    Organization, Outcome, PlanChange, Role, RunEnd, Seat, SpliceKind, TextMark, ThreadEnd,
+    Verdict, WaitOn,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -113,13 +114,107 @@ fn thread_end() -> impl Strategy<Value = ThreadEnd> {
     ])
 }
 
+fn seat() -> impl Strategy<Value = Seat> {
+    prop_oneof![
+        Just(Seat::Model),
+        Just(Seat::Human),
+        "[a-z]{1,8}".prop_map(Seat::Tool)
+    ]
+}
+
+/// What people write, decide and plan.
+fn written_command() -> impl Strategy<Value = Command> {
+    let number = any::<u32>;
+    prop_oneof![
+        (thread_id(), seat()).prop_map(|(thread, to)| Command::Seat { thread, to }),
+        (thread_id(), ".*").prop_map(|(thread, text)| Command::Text { thread, text }),
+        (thread_id(), ".*").prop_map(|(thread, text)| Command::Submit { thread, text }),
+        thread_id().prop_map(|thread| Command::Retry { thread }),
+        (option::of(number()), option::of(".*"))
+            .prop_map(|(ask, text)| Command::Approve { ask, text }),
+        (option::of(number()), ".*").prop_map(|(ask, reason)| Command::Deny { ask, reason }),
+        (".*", option::of(seat())).prop_map(|(query, seat)| Command::PlanAdd { query, seat }),
+        (number(), option::of(".*"), option::of(seat()))
+            .prop_map(|(draft, query, seat)| Command::PlanEdit { draft, query, seat }),
+        number().prop_map(|draft| Command::PlanDrop { draft }),
+        (number(), number()).prop_map(|(draft, to)| Command::PlanMove { draft, to }),
+        Just(Command::PlanRelease),
+    ]
+}
+
+fn ask() -> impl Strategy<Value = Body> {
+    (
+        any::<u32>(),
+        prop::sample::select(vec![
+            AskKind::Fork,
+            AskKind::Answer,
+            AskKind::Tool,
+            AskKind::Plan,
+        ]),
+        option::of(1..=9999_u16),
+        ".*",
+        option::of(span()),
+    )
+        .prop_map(|(number, ask, index, text, span)| Body::Ask {
+            number,
+            ask,
+            index,
+            text,
+            span,
+        })
+}
+
+fn decided() -> impl Strategy<Value = Body> {
+    let verdicts = vec![Verdict::Approved, Verdict::Denied, Verdict::Lapsed];
+    (
+        any::<u32>(),
+        prop::sample::select(verdicts),
+        option::of(".*"),
+    )
+        .prop_map(|(number, verdict, text)| Body::Decided {
+            number,
+            verdict,
+            text,
+        })
+}
+
+fn plan() -> impl Strategy<Value = Body> {
+    let draft = (
+        any::<u32>(),
+        ".*",
+        seat(),
+        1..=9999_u16,
+        option::of(span()),
+        any::<bool>(),
+    )
+        .prop_map(|(draft, query, seat, index, span, edited)| {
+            PlanChange::Draft(Draft {
+                draft,
+                query,
+                seat,
+                index,
+                span,
+                edited,
+                fate: Fate::Stands,
+            })
+        });
+    prop_oneof![
+        draft,
+        Just(PlanChange::Release),
+        Just(PlanChange::Clear),
+        any::<u32>().prop_map(|draft| PlanChange::Refused { draft })
+    ]
+    .prop_map(|change| Body::Plan { change })
+}
+
 fn command() -> impl Strategy<Value = Command> {
     prop_oneof![
         option::of(thread_id()).prop_map(|thread| Command::Pause { thread }),
         option::of(thread_id()).prop_map(|thread| Command::Resume { thread }),
         Just(Command::Step),
         Just(Command::Next),
-        ".*".prop_map(|query| Command::Fork { query }),
+        (".*", option::of(seat())).prop_map(|(query, seat)| Command::Fork { query, seat }),
+        written_command(),
         thread_id().prop_map(|thread| Command::Join { thread }),
         Just(Command::Answer),
         thread_id().prop_map(|thread| Command::Kill { thread }),
@@ -137,10 +232,11 @@ fn metrics() -> impl Strategy<Value = Metrics> {
     (
         (any::<u64>(), float(), float(), float()),
         (any::<u64>(), float(), any::<u64>(), float()),
-        (any::<u64>(), float()),
+        (any::<u64>(), float(), option::of(any::<u64>())),
     )
         .prop_map(|(a, b, c)| Metrics {
             latency: a.0,
+            latency_without_people: c.2,
             eta: a.1,
             eta_over_c: a.2,
             r_eta: a.3,
@@ -169,7 +265,7 @@ fn action() -> impl Strategy<Value = Body> {
         0..=MAX_COUNT,
         option::of(thread_id()),
         ".*",
-        option::of((thread_id(), 0..=MAX_COUNT)),
+        option::of((thread_id(), 0..=MAX_COUNT, 0..=MAX_COUNT)),
     )
         .prop_map(|(action, span, at, child, text, anchor)| Body::Action {
             action,
@@ -177,7 +273,11 @@ fn action() -> impl Strategy<Value = Body> {
             at,
             child,
             text,
-            anchor: anchor.map(|(thread, tokens)| Anchor { thread, tokens }),
+            anchor: anchor.map(|(thread, tokens, steps)| Anchor {
+                thread,
+                tokens,
+                steps,
+            }),
         })
 }
 
@@ -189,6 +289,8 @@ fn splice() -> impl Strategy<Value = Body> {
             SpliceKind::Join,
             SpliceKind::Answer,
             SpliceKind::WrapUp,
+            SpliceKind::Text,
+            SpliceKind::Note,
         ]),
         vec(any::<u32>(), 0..6),
         text(),
@@ -305,6 +407,9 @@ fn body() -> impl Strategy<Value = Body> {
         command().prop_map(|command| Body::Command { command }),
         outcome.prop_map(|outcome| Body::Effect { outcome }),
         error(),
+        ask(),
+        decided(),
+        plan(),
         thread_end().prop_map(|end| Body::End { end }),
         run_end(),
         ".*".prop_map(|name| Body::Mark { name }),
@@ -398,6 +503,7 @@ fn every_command_reads_as_it_was_written() {
         Command::Next,
         Command::Fork {
             query: "find \"x\"".into(),
+            seat: None,
         },
         Command::Join { thread: id },
         Command::Answer,
@@ -408,6 +514,39 @@ fn every_command_reads_as_it_was_written() {
         Command::Continue,
         Command::Mark { name: "m".into() },
         Command::Speed { tokens_per_s: 9 },
+        Command::Seat {
+            thread: id,
+            to: Seat::Tool("wc".into()),
+        },
+        Command::Text {
+            thread: id,
+            text: "t".into(),
+        },
+        Command::Submit {
+            thread: id,
+            text: String::new(),
+        },
+        Command::Retry { thread: id },
+        Command::Approve {
+            ask: Some(2),
+            text: None,
+        },
+        Command::Deny {
+            ask: None,
+            reason: "no".into(),
+        },
+        Command::PlanAdd {
+            query: "q".into(),
+            seat: Some(Seat::Human),
+        },
+        Command::PlanEdit {
+            draft: 1,
+            query: Some("q".into()),
+            seat: None,
+        },
+        Command::PlanDrop { draft: 1 },
+        Command::PlanMove { draft: 2, to: 1 },
+        Command::PlanRelease,
     ];
     for command in all {
         let event = event(Body::Command { command });
