@@ -23,6 +23,7 @@ const SAVING: Duration = Duration::from_secs(2);
 pub type OpenEngine = Box<dyn FnOnce() -> Result<Box<dyn Engine>, EngineError> + Send>;
 
 /// What to run.
+#[expect(clippy::large_enum_variant, reason = "one is made for a session")]
 pub enum Start {
     /// A new session.
     Fresh {

@@ -229,6 +229,7 @@ mod recorded {
             file: Some(file.to_path_buf()),
             orders: parse_orders(orders, "orders").unwrap(),
             audience: Audience::Nobody,
+            tools: orgtop::live::ToolSet::new(),
         })
         .wait()
         .unwrap()

@@ -146,6 +146,7 @@ fn a_fork_by_hand_during_a_wait_starts_when_it_was_made() {
             anchor: Some(orgtop::org::Anchor {
                 thread: w(1),
                 tokens: 15,
+                steps: 0,
             }),
         },
     });

@@ -114,7 +114,7 @@ fn thread_end() -> impl Strategy<Value = ThreadEnd> {
     ])
 }
 
-fn seat() -> impl Strategy<Value = Seat> {
+fn named_seat() -> impl Strategy<Value = Seat> {
     prop_oneof![
         Just(Seat::Model),
         Just(Seat::Human),
@@ -126,15 +126,15 @@ fn seat() -> impl Strategy<Value = Seat> {
 fn written_command() -> impl Strategy<Value = Command> {
     let number = any::<u32>;
     prop_oneof![
-        (thread_id(), seat()).prop_map(|(thread, to)| Command::Seat { thread, to }),
+        (thread_id(), named_seat()).prop_map(|(thread, to)| Command::Seat { thread, to }),
         (thread_id(), ".*").prop_map(|(thread, text)| Command::Text { thread, text }),
         (thread_id(), ".*").prop_map(|(thread, text)| Command::Submit { thread, text }),
         thread_id().prop_map(|thread| Command::Retry { thread }),
         (option::of(number()), option::of(".*"))
             .prop_map(|(ask, text)| Command::Approve { ask, text }),
         (option::of(number()), ".*").prop_map(|(ask, reason)| Command::Deny { ask, reason }),
-        (".*", option::of(seat())).prop_map(|(query, seat)| Command::PlanAdd { query, seat }),
-        (number(), option::of(".*"), option::of(seat()))
+        (".*", option::of(named_seat())).prop_map(|(query, seat)| Command::PlanAdd { query, seat }),
+        (number(), option::of(".*"), option::of(named_seat()))
             .prop_map(|(draft, query, seat)| Command::PlanEdit { draft, query, seat }),
         number().prop_map(|draft| Command::PlanDrop { draft }),
         (number(), number()).prop_map(|(draft, to)| Command::PlanMove { draft, to }),
@@ -182,7 +182,7 @@ fn plan() -> impl Strategy<Value = Body> {
     let draft = (
         any::<u32>(),
         ".*",
-        seat(),
+        named_seat(),
         1..=9999_u16,
         option::of(span()),
         any::<bool>(),
@@ -213,7 +213,7 @@ fn command() -> impl Strategy<Value = Command> {
         option::of(thread_id()).prop_map(|thread| Command::Resume { thread }),
         Just(Command::Step),
         Just(Command::Next),
-        (".*", option::of(seat())).prop_map(|(query, seat)| Command::Fork { query, seat }),
+        (".*", option::of(named_seat())).prop_map(|(query, seat)| Command::Fork { query, seat }),
         written_command(),
         thread_id().prop_map(|thread| Command::Join { thread }),
         Just(Command::Answer),
