@@ -497,9 +497,9 @@ impl Check<'_> {
     }
 }
 
-/// Where no person wrote, the two are the same.
+/// Below 0 where no person wrote.
 fn without_people(metrics: &Metrics) -> f64 {
-    metrics.latency_without_people.unwrap_or(metrics.latency) as f64
+    metrics.latency_without_people.map_or(-1.0, |t| t as f64)
 }
 
 /// Whether such an error is about one whole action in the text.

@@ -247,7 +247,7 @@ fn a_newer_major_version_opens_read_only_with_a_message() {
     let (_folder, path) = scratch("newer.jsonl");
     std::fs::write(&path, newer).unwrap();
     let file = SessionFile::open(&path).unwrap();
-    assert!(file.read_only().unwrap().contains("session format 2.0"));
+    assert!(file.read_only().unwrap().contains("session format 2.1"));
     assert_eq!(file.events().count(), events.len());
     assert!(!file.check().unwrap().is_clean());
     let error = Recorder::append_to(&path).unwrap_err();

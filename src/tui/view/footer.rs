@@ -121,8 +121,8 @@ fn wanted(model: &Model) -> Vec<Action> {
             Action::NextPane,
             Action::ZoomPane,
             Action::Inspector,
-            Action::WhatIf,
             Action::Quit,
+            Action::WhatIf,
         ],
     }
 }

@@ -16,6 +16,10 @@ pub fn draw(model: &Model, area: Rect, buffer: &mut Buffer) {
         .organization
         .thread(id)
         .is_some_and(|t| t.role == Role::Worker && !t.ended());
+    let again = model
+        .organization
+        .thread(id)
+        .is_some_and(|t| t.role == Role::Worker && !(t.ended() && t.joined));
     let title = if id.is_organizer() {
         "Stop the run".to_owned()
     } else {
@@ -24,7 +28,11 @@ pub fn draw(model: &Model, area: Rect, buffer: &mut Buffer) {
     let inside = popup(look, &title, "esc closes", (64, 6), area, buffer);
     let rows = TABLE.iter().filter(|row| row.context == Context::Stop);
     for (y, row) in (inside.y..inside.bottom()).zip(rows) {
-        let possible = worker || row.action == Action::Abort;
+        let possible = match row.action {
+            Action::Abort => true,
+            Action::Retry => again,
+            _ => worker,
+        };
         let key = model.keymap.keys_of(row.action).into_iter().next();
         let (key_style, style) = if possible {
             (look.style("ui.key"), look.style("ui.text"))
