@@ -101,9 +101,6 @@ pub struct RunArgs {
     /// Play a script (JSON lines, one a thread) instead of a model
     #[arg(long, value_name = "FILE", long_help = SCRIPT_HELP)]
     pub script: Option<PathBuf>,
-    /// Who writes what
-    #[command(flatten)]
-    pub people: PeopleArgs,
     /// How to report
     #[command(flatten)]
     pub output: OutputArgs,
@@ -113,6 +110,9 @@ pub struct RunArgs {
     /// Do not record
     #[arg(long)]
     pub no_record: bool,
+    /// Who writes what
+    #[command(flatten)]
+    pub people: PeopleArgs,
 }
 
 /// What people have a part in from the start.
