@@ -42,6 +42,7 @@ fn session() -> (tempfile::TempDir, std::path::PathBuf, Batch) {
         file: Some(path.clone()),
         orders: parse_orders(ORDERS, "orders").unwrap(),
         audience: Audience::Nobody,
+        tools: orgtop::live::ToolSet::new(),
     });
     let mailbox = std::sync::Arc::clone(&handle.mailbox);
     handle.wait().unwrap();
