@@ -838,3 +838,92 @@ proptest::proptest! {
         proptest::prop_assert_eq!(written, asked);
     }
 }
+
+/// The model inside the binary on one instance, at temperature 1.
+fn embedded_run(orders: &str) -> Run {
+    use orgtop::engine::{EngineThread, Sampling, embedded, local::Options};
+    let task = orgtop::task::Task::parse("countdown 12 6 5 4 = 14", 0).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("s.jsonl");
+    let handle = launch(Plan {
+        open: Box::new(|| {
+            let engine = EngineThread::spawn("engine", || embedded::open(&Options::default()))?;
+            Ok(Box::new(engine))
+        }),
+        start: fresh(RunConfig {
+            query: task.query(),
+            task: Some(task.to_string()),
+            sampling: Sampling {
+                temperature: 1.0,
+                top_p: None,
+                seed: 7,
+                ..Sampling::default()
+            },
+            ..config()
+        }),
+        file: Some(file.clone()),
+        orders: parse_orders(orders, "orders").unwrap(),
+        audience: Audience::Nobody,
+        tools: toolbox(),
+    });
+    let mailbox = Arc::clone(&handle.mailbox);
+    let finished = handle.wait().unwrap();
+    let run = Run {
+        finished,
+        events: mailbox.take().events,
+    };
+    agrees(&run, &file);
+    run
+}
+
+#[test]
+fn pausing_and_taking_seats_25_times_changes_no_token_of_the_embedded_model() {
+    let straight = embedded_run("");
+    let ids: Vec<String> = straight.org().threads().map(|t| t.id.to_string()).collect();
+    let place = |i: u64| format!("{{\"at\": {{\"step\": {}}}, ", 3 + 2 * i);
+    let paused: String = (0..25)
+        .map(|i| format!("{}\"do\": \"pause\"}}\n{{\"do\": \"resume\"}}\n", place(i)))
+        .collect();
+    let seat =
+        |to: &str| format!("\"do\": \"seat\", \"thread\": \"organizer\", \"to\": \"{to}\"}}\n");
+    let taken: String = (0..25)
+        .map(|i| format!("{}{}{{{}", place(i), seat("human"), seat("model")))
+        .collect();
+    for orders in [paused, taken] {
+        let r = embedded_run(&orders);
+        assert_eq!(r.outcomes().len(), 50);
+        assert!(r.outcomes().iter().all(|o| o.ends_with("Done")));
+        for id in &ids {
+            assert_eq!(r.ids(id), straight.ids(id), "{id}");
+        }
+        assert_eq!(r.org().metrics().latency, straight.org().metrics().latency);
+    }
+}
+
+#[test]
+fn undo_takes_a_seat_back_with_everything_that_was_written_in_it() {
+    let mut tokens = vec!["<FORK-1>q</FORK-1>"];
+    tokens.extend(words(6));
+    tokens.extend(["<JOIN-1>", "<ANSWER>x</ANSWER>"]);
+    let r = play(
+        &[line("organizer", &tokens), worker("1", 12)],
+        config(),
+        r#"{"at": {"step": 4}, "do": "seat", "thread": "organizer", "to": "human"}
+           {"do": "text", "thread": "organizer", "text": "<FORK-2>mine</FORK-2>"}
+           {"do": "undo"}
+           {"do": "undo"}"#,
+    );
+    assert!(
+        r.outcomes().iter().all(|o| o.ends_with("Done")),
+        "{:?}",
+        r.outcomes()
+    );
+    let organizer = r.org().thread("organizer".parse().unwrap()).unwrap();
+    assert_eq!(
+        (organizer.seat.clone(), organizer.writing.len()),
+        (Seat::Model, 0)
+    );
+    assert!(r.org().thread("2".parse().unwrap()).is_none());
+    assert_eq!(r.org().end, Some(RunEnd::Answered));
+    assert_eq!(r.org().metrics().latency_without_people, None);
+}

@@ -6,6 +6,7 @@ mod keys;
 mod pictures;
 mod replay;
 mod screen;
+mod seats;
 mod storm;
 mod story;
 mod travel;

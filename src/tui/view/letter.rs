@@ -14,7 +14,8 @@ pub fn draw(model: &mut Model, letter: Letter, saying: Saying, area: Rect, frame
     let look = &model.look;
     let draft = model.letters.entry(letter).or_default();
     let (title, what, hint) = words(&model.organization, letter, saying, draft);
-    let what = look.safe(&what);
+    let lines: Vec<String> = what.lines().map(|line| look.safe(line)).collect();
+    let what = lines.join("\n");
     let sheet = Sheet {
         title: &title,
         hint,
@@ -88,5 +89,7 @@ fn seat(
         (true, Saying::Result) => "ctrl-s answers, ctrl-t: think aloud, esc closes",
         (false, Saying::Result) => "ctrl-s returns, ctrl-t: think aloud, esc closes",
     };
-    (title, format!("{}\n{what}", query.trim()), hint)
+    // A query is one paragraph here, however it was written.
+    let query = query.split_whitespace().collect::<Vec<_>>().join(" ");
+    (title, format!("{query}\n{what}"), hint)
 }

@@ -92,15 +92,22 @@ fn thread(model: &mut Model, id: ThreadId, rect: Rect, buffer: &mut Buffer) {
         "pane.title"
     });
     let name = format!(" {id} ");
-    let words = view.state_words(thread, model.organization.now.us);
-    let state = format!("{} {words} ", signs.status(thread));
+    let asked = model.organization.asked_of(id).is_some();
+    let (glyph, words, scope) = if asked {
+        (
+            signs.waiting,
+            "waits for your word".to_owned(),
+            "state.waiting",
+        )
+    } else {
+        let words = view.state_words(thread, model.organization.now.us);
+        (signs.status(thread), words, status_scope(thread))
+    };
+    let state = format!("{glyph} {words} ");
     let for_state = room.saturating_sub(name.len() + tokens.len());
     let title = Line::from(vec![
         span(fit(&name, room, signs.ellipsis), name_style),
-        span(
-            fit(&state, for_state, signs.ellipsis),
-            look.style(status_scope(thread)),
-        ),
+        span(fit(&state, for_state, signs.ellipsis), look.style(scope)),
     ]);
     let right = if room > name.len() + tokens.len() {
         Line::from(span(tokens, look.style("ui.dim")))
