@@ -4,8 +4,10 @@ use super::config::{overflow, strictness};
 use super::runner::Wrote;
 use super::session::Session;
 use super::steer::{fits_in_fork, refused};
-use crate::org::rules::{ForkVerdict, judge_fork};
-use crate::org::{AskKind, AskRecord, Author, Body, Outcome, Seq, ThreadEnd, ThreadId, Verdict};
+use crate::org::rules::{ForkVerdict, Strictness, judge_fork};
+use crate::org::{
+    AskKind, AskRecord, Author, Body, ErrorKind, Outcome, RunEnd, Seq, ThreadEnd, ThreadId, Verdict,
+};
 use crate::protocol::Found;
 
 impl Session {
@@ -23,17 +25,34 @@ impl Session {
         if !self.header.ask.contains(&kind) {
             return Some(wrote);
         }
-        if let Some(index) = index {
-            let (strict, overflow) = (strictness(&self.header), overflow(&self.header));
-            let org = &self.emitter.org;
-            let (verdict, _) = judge_fork(org, id, index, &text, strict, overflow);
-            if matches!(verdict, ForkVerdict::Refuse(..)) {
-                return Some(wrote);
-            }
+        if index.is_some_and(|index| self.cannot_fork(id, index, &text).is_some()) {
+            return Some(wrote);
         }
         let span = Some((finding.from, finding.to));
         self.ask(id, kind, index, text, span);
         None
+    }
+
+    /// Why a Fork would be refused now, if it would.
+    pub(super) fn cannot_fork(
+        &self,
+        id: ThreadId,
+        index: u16,
+        query: &str,
+    ) -> Option<(ErrorKind, String)> {
+        let (strict, overflow) = (strictness(&self.header), overflow(&self.header));
+        match judge_fork(&self.emitter.org, id, index, query, strict, overflow) {
+            (ForkVerdict::Refuse(kind, why), _) => Some((kind, why)),
+            _ => None,
+        }
+    }
+
+    /// A Fork that was held back and can't be done any more. Its place in the text is accounted for.
+    pub(super) fn refuse_fork(&mut self, id: ThreadId, kind: ErrorKind, why: String) {
+        self.error(id, kind, None, why);
+        if strictness(&self.header) == Strictness::Strict {
+            self.end_run(RunEnd::Failed, None, None);
+        }
     }
 
     /// Lets thread `id` stand until a person has spoken.
@@ -119,7 +138,11 @@ impl Session {
                 if changed.is_some() {
                     self.note(id, changed_note(index, &text), cause);
                 }
-                self.fork(id, index, text, span, by);
+                if let Some((kind, why)) = self.cannot_fork(id, index, &text) {
+                    self.refuse_fork(id, kind, why);
+                } else {
+                    self.fork(id, index, text, span, by);
+                }
             }
             AskKind::Answer => self.answer(id, text, span, by),
             // It runs at this boundary: see `serve_tools`.

@@ -223,6 +223,12 @@ impl Session {
         } else {
             Author::Human
         };
+        if let Some((kind, why)) = self.cannot_fork(organizer, draft.index, &draft.query) {
+            let change = PlanChange::Refused { draft: draft.draft };
+            self.change_plan(change, Author::System, cause);
+            self.refuse_fork(organizer, kind, why);
+            return true;
+        }
         if let Some(child) = organizer.child(draft.index, 1)
             && draft.seat != Seat::Model
         {
@@ -246,12 +252,6 @@ impl Session {
             return false;
         }
         self.fork(organizer, draft.index, draft.query, span, (author, cause));
-        // A Fork that was refused after all leaves the board as well.
-        let still = self.emitter.org.plan.draft(draft.draft).is_some();
-        if still {
-            let change = PlanChange::Refused { draft: draft.draft };
-            self.change_plan(change, Author::System, cause);
-        }
         true
     }
 }

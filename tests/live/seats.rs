@@ -927,3 +927,88 @@ fn undo_takes_a_seat_back_with_everything_that_was_written_in_it() {
     assert_eq!(r.org().end, Some(RunEnd::Answered));
     assert_eq!(r.org().metrics().latency_without_people, None);
 }
+
+fn any_command() -> impl proptest::strategy::Strategy<Value = String> {
+    use proptest::prelude::*;
+    let thread = || proptest::sample::select(vec!["organizer", "1", "2", "1~2", "3", "9"]);
+    let seat = || proptest::sample::select(vec!["model", "human", "tool:cat", "tool:none"]);
+    let text = || {
+        proptest::sample::select(vec![
+            "",
+            " hm",
+            "<FORK-3>by hand</FORK-3>",
+            "<FORK-4>",
+            "</FORK-4>",
+            "<JOIN-1>",
+            "<JOIN-7>",
+            "<RETURN>",
+            "</RETURN>",
+            "<ANSWER>",
+        ])
+    };
+    prop_oneof![
+        3 => (thread(), seat()).prop_map(|(t, s)| format!(r#""do": "seat", "thread": "{t}", "to": "{s}""#)),
+        3 => (thread(), text()).prop_map(|(t, x)| format!(r#""do": "text", "thread": "{t}", "text": "{x}""#)),
+        2 => (thread(), text()).prop_map(|(t, x)| format!(r#""do": "submit", "thread": "{t}", "text": "{x}""#)),
+        2 => thread().prop_map(|t| format!(r#""do": "retry", "thread": "{t}""#)),
+        2 => thread().prop_map(|t| format!(r#""do": "kill", "thread": "{t}""#)),
+        1 => thread().prop_map(|t| format!(r#""do": "wrap_up", "thread": "{t}""#)),
+        1 => thread().prop_map(|t| format!(r#""do": "join", "thread": "{t}""#)),
+        2 => (text(), seat()).prop_map(|(q, s)| format!(r#""do": "fork", "query": "{q}", "seat": "{s}""#)),
+        1 => Just(r#""do": "pause""#.to_owned()),
+        1 => Just(r#""do": "resume""#.to_owned()),
+        1 => Just(r#""do": "step""#.to_owned()),
+        1 => Just(r#""do": "answer""#.to_owned()),
+        1 => Just(r#""do": "undo""#.to_owned()),
+        1 => Just(r#""do": "redo""#.to_owned()),
+        3 => Just(r#""do": "approve""#.to_owned()),
+        1 => text().prop_map(|x| format!(r#""do": "approve", "text": "{x}""#)),
+        2 => Just(r#""do": "deny", "reason": "no""#.to_owned()),
+        1 => text().prop_map(|q| format!(r#""do": "plan_add", "query": "{q}""#)),
+        1 => (1u32..5, text()).prop_map(|(d, q)| format!(r#""do": "plan_edit", "draft": {d}, "query": "{q}""#)),
+        1 => (1u32..5).prop_map(|d| format!(r#""do": "plan_drop", "draft": {d}"#)),
+        1 => (1u32..5, 0u32..5).prop_map(|(d, t)| format!(r#""do": "plan_move", "draft": {d}, "to": {t}"#)),
+        2 => Just(r#""do": "plan_release""#.to_owned()),
+    ]
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::test_runner::Config {
+        cases: 200,
+        failure_persistence: None,
+        ..proptest::test_runner::Config::default()
+    })]
+
+    /// No panic, no command without an effect, a file that agrees with itself and folds to the same state, no
+    /// more workers than slots.
+    #[test]
+    fn every_command_in_every_state_has_an_effect_or_is_refused(
+        commands in proptest::collection::vec((0u64..24, any_command()), 1..24),
+        capacity in 1u32..5,
+        plan in proptest::prelude::any::<bool>(),
+        ask in proptest::sample::subsequence(vec![AskKind::Fork, AskKind::Answer, AskKind::Tool], 0..=3),
+        human in proptest::prelude::any::<bool>(),
+    ) {
+        let mut tokens = vec!["<FORK-", "1>q</FORK-1>", "<FORK-2>q</FORK-2> w<JOIN-2>"];
+        tokens.extend(words(4));
+        tokens.extend(["<JOIN-1>", " so", "<ANSWER>", "x", "</ANSWER>", " w", " w"]);
+        let mut script = vec![line("organizer", &tokens)];
+        script.extend(["1", "2", "3", "1"].map(|id| worker(id, 8)));
+        let orders: Vec<String> = commands
+            .iter()
+            .map(|(step, command)| format!("{{\"at\": {{\"step\": {step}}}, {command}}}"))
+            .collect();
+        let config = RunConfig {
+            capacity: Some(capacity),
+            plan,
+            ask,
+            ..seats(if human { &[("2", "human")] } else { &[("2", "tool:cat")] })
+        };
+        let r = play(&script, config, &orders.join("\n"));
+        for command in &r.org().commands {
+            proptest::prop_assert!(command.outcome.is_some(), "{command:?}");
+        }
+        proptest::prop_assert!(r.org().active_workers() < capacity.max(1) as usize);
+        proptest::prop_assert!(r.org().end.is_some());
+    }
+}
