@@ -150,6 +150,12 @@ fn the_sessions_that_ship_agree_with_themselves() {
     for shipped in [
         concat!(env!("CARGO_MANIFEST_DIR"), "/sessions/countdown.jsonl"),
         concat!(env!("CARGO_MANIFEST_DIR"), "/sessions/parallel.jsonl"),
+        concat!(env!("CARGO_MANIFEST_DIR"), "/sessions/human-worker.jsonl"),
+        concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/sessions/human-organizer.jsonl"
+        ),
+        concat!(env!("CARGO_MANIFEST_DIR"), "/sessions/retry.jsonl"),
     ] {
         let place = Place::new();
         let verified = place.orgtop(&["verify", shipped]);
