@@ -335,6 +335,29 @@ mod tests {
     }
 
     #[test]
+    fn tools_are_named_with_what_they_run_and_their_limits() {
+        let tools = load("[tools.wc]\ncommand = [\"wc\", \"-w\"]\ntimeout_s = 2")
+            .unwrap()
+            .tools;
+        let tool = &tools["wc"];
+        assert_eq!(tool.timeout, std::time::Duration::from_secs(2));
+        assert_eq!(tool.output, 64 * 1024);
+        for (text, expected) in [
+            ("[tools.x]", "a tool has either"),
+            ("[tools.x]\ncommand = []", "a tool has either"),
+            (
+                "[tools.x]\ncommand = [\"a\"]\nshell = \"b\"",
+                "a tool has either",
+            ),
+            ("[tools.x]\ncommand = [\"a\"]\ntimeout_s = 0", "1 or more"),
+            ("[tools.x]\ncommand = [\"a\"]\ntimeout = 3", "timeout"),
+        ] {
+            let error = load(text).unwrap_err().to_string();
+            assert!(error.contains(expected), "{text}: {error}");
+        }
+    }
+
+    #[test]
     fn a_file_that_was_asked_for_must_exist() {
         let error = ConfigFile::load(Some(Path::new("/no/such/config.toml"))).unwrap_err();
         assert!(error.to_string().contains("/no/such/config.toml"));
