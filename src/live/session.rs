@@ -343,10 +343,10 @@ impl Session {
         let template = self.template.take().map(|(seq, _)| seq);
         let held = std::mem::take(&mut self.by_seq).into_keys();
         let closing: Vec<SeqOp> = held.chain(template).map(SeqOp::Close).collect();
-        if closing.is_empty() {
+        self.ops.extend(closing);
+        if self.ops.is_empty() {
             return;
         }
-        self.ops.extend(closing);
         let ops = std::mem::take(&mut self.ops);
         // An engine that fails now has nothing left to lose.
         if let Ok(output) = self.engine.advance(ops) {

@@ -80,6 +80,11 @@ impl Session {
             None if ended => {
                 return Err(format!("{thread} has ended; edit an earlier token of it"));
             }
+            None if !self.is_running(thread) => {
+                return Err(format!(
+                    "{thread} waits: what it waits for comes before any text; edit an earlier token of it"
+                ));
+            }
             None => Some(here),
         };
         Ok(Journey {

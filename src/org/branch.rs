@@ -192,10 +192,12 @@ impl Organization {
     }
 
     /// This state as a `branch` event carries it: what belongs to the whole session is left to the fold
-    /// that goes there.
+    /// that goes there, and what follows from the rest is left out.
     #[must_use]
     pub fn as_branch_state(mut self) -> Self {
         self.branches.clear();
+        // Measured again where it is asked for.
+        self.recorded_metrics = None;
         self
     }
 

@@ -92,11 +92,10 @@ impl History {
         let (segment, events) = self.segment(branch)?;
         let from = segment.from.map_or(Step(0), |place| place.step);
         let step = events.iter().map(Event::last_step).max().unwrap_or(from);
-        let seq = events
-            .iter()
-            .map(|e| e.seq.next())
-            .max()
-            .unwrap_or_default();
+        // The command that led away is no part of what it left.
+        let turn = self.events.get(segment.first + events.len());
+        let last = || events.iter().map(|e| e.seq.next()).max();
+        let seq = turn.and_then(|e| e.cause).or_else(last).unwrap_or_default();
         Some(Place {
             branch,
             seq,

@@ -3,6 +3,7 @@
 mod embedded;
 mod engines;
 mod harness;
+mod machine;
 mod protocol;
 mod resuming;
 mod seats;
