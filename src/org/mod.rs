@@ -16,6 +16,7 @@ pub mod rules;
 mod schedule;
 mod seat;
 mod thread;
+mod what_if;
 
 pub use approval::{AskKind, AskRecord, Verdict};
 pub use branch::{BranchRecord, Place, Standing, Trail, Turn};
@@ -32,3 +33,4 @@ pub use plan::{Draft, Fate, PlanBoard, PlanChange};
 pub use schedule::{IdealWait, Lane, Op, OpKind, Schedule, Trace, simulate, simulate_with};
 pub use seat::{BadSeat, Writing};
 pub use thread::{LivedWait, Moment, People, Status, Thread};
+pub use what_if::Change;

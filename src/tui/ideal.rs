@@ -5,7 +5,7 @@
 //! everything can be dropped and derived again.
 
 use crate::org::{
-    Link, Metrics, Organization, Schedule, ThreadId, blame, critical_path, simulate, slack,
+    Change, Link, Metrics, Organization, Schedule, ThreadId, blame, critical_path, simulate, slack,
     slack_of,
 };
 use crate::tui::widget::timeline::tracks::Tracks;
@@ -107,14 +107,14 @@ impl Ideal {
         Some((total, *child))
     }
 
-    /// `T` as it would be had `worker` decoded nothing.
+    /// `T` as it would be after `change` to a worker that is there.
     #[must_use]
-    pub fn latency_without(&self, organization: &Organization, worker: ThreadId) -> Option<u64> {
+    pub fn latency_after(&self, organization: &Organization, change: Change) -> Option<u64> {
+        let (Change::Without(worker) | Change::TwiceAsFast(worker)) = change;
+        organization
+            .thread(worker)
+            .filter(|t| !t.id.is_organizer())?;
         let traces = organization.traces();
-        let own = traces.iter().find(|t| t.id == worker)?.tokens;
-        let less = i64::try_from(own).ok()?.checked_neg()?;
-        Some(
-            crate::org::simulate_with(&traces, organization.capacity, Some((worker, less))).latency,
-        )
+        Some(change.predict(&traces, organization.capacity).latency)
     }
 }

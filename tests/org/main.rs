@@ -3,6 +3,7 @@
 
 mod literal;
 
+use orgtop::org::Change;
 use orgtop::org::{
     Op, OpKind, Schedule, ThreadId, Trace, blame, concurrency, critical_path, simulate,
     simulate_with, slack, slack_of,
@@ -230,6 +231,31 @@ proptest! {
             now = link.to;
         }
         prop_assert_eq!(now, s.latency);
+    }
+
+    #[test]
+    fn a_prediction_is_the_recursion_on_the_run_as_it_would_be(
+        (traces, capacity) in random_traces(),
+        pick in any::<prop::sample::Index>(),
+    ) {
+        prop_assume!(traces.len() > 1);
+        let id = traces[1 + pick.index(traces.len() - 1)].id;
+        // Written out by hand: no Fork, no Join, no worker.
+        let mut gone: Vec<Trace> = traces.iter().filter(|t| t.id != id).cloned().collect();
+        gone[0].ops.retain(|op| match op.kind {
+            OpKind::Fork { child, .. } | OpKind::Join { child } => child != id,
+        });
+        let without = Change::Without(id).predict(&traces, capacity);
+        prop_assert_eq!(without.latency, literal::recursion(&gone, capacity));
+        prop_assert_eq!(without.latency, literal::run(&gone, capacity).latency);
+        prop_assert!(!without.lanes.contains_key(&id));
+        let mut fast = traces.clone();
+        for trace in fast.iter_mut().filter(|t| t.id == id) {
+            trace.tokens = trace.tokens.div_ceil(2);
+        }
+        let twice = Change::TwiceAsFast(id).predict(&traces, capacity);
+        prop_assert_eq!(twice.latency, literal::recursion(&fast, capacity));
+        prop_assert_eq!(twice.latency, literal::run(&fast, capacity).latency);
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! The timeline with its frame: measures above, numbers below, lanes inside.
 
 use super::frame::{fit, grouped, on_ground, put, span};
-use crate::org::{Status, ThreadId, WaitOn};
+use crate::org::{Change, Status, ThreadId, WaitOn};
 use crate::tui::model::{Focus, Model};
+use crate::tui::popup::Popup;
 use crate::tui::text::text_width;
 use crate::tui::widget::timeline::Lanes;
 use crate::tui::widget::timeline::geometry::Axis;
@@ -87,6 +88,7 @@ pub fn draw(model: &Model, area: Rect, buffer: &mut Buffer) {
     }
     .render(inside, buffer);
     ticks(model, axis, area, buffer);
+    predictions(model, axis, area, buffer);
     bottom(model, rows.len(), area, buffer);
 }
 
@@ -116,6 +118,55 @@ fn ticks(model: &Model, axis: Axis, area: Rect, buffer: &mut Buffer) {
                 ),
                 cells,
             );
+        }
+    }
+}
+
+/// While the what-if panel is open: where `T` would lie without the selected worker, and were it twice as
+/// fast.
+fn predictions(model: &Model, axis: Axis, area: Rect, buffer: &mut Buffer) {
+    let open = model
+        .popups
+        .iter()
+        .any(|popup| matches!(popup, Popup::WhatIf { .. }));
+    if !open || model.timeline.lived {
+        return;
+    }
+    let look = &model.look;
+    let id = model.selected;
+    let left = area.x + 1 + model.timeline_names();
+    let style = look.style("timeline.edge");
+    let mut free = left;
+    let changes = [
+        (Change::Without(id), format!("without {id}")),
+        (Change::TwiceAsFast(id), format!("{id} twice as fast")),
+    ];
+    let mut marks: Vec<(u64, String)> = changes
+        .into_iter()
+        .filter_map(|(change, name)| {
+            let latency = model.ideal.latency_after(&model.organization, change)?;
+            Some((latency, name))
+        })
+        .collect();
+    marks.sort();
+    for (latency, name) in marks {
+        let Some(column) = axis.column(latency) else {
+            continue;
+        };
+        for y in area.y + 1..area.bottom() - 1 {
+            if let Some(cell) = buffer.cell_mut((left + column, y)) {
+                cell.set_symbol(look.signs.cursor);
+                cell.set_style(style);
+            }
+        }
+        let label = format!(" {name}: T {} ", grouped(latency));
+        let cells = u16::try_from(text_width(&label)).unwrap_or(u16::MAX);
+        let last = (area.right() - 1).saturating_sub(cells);
+        let x = (left + column).min(last).max(free);
+        if x + cells < area.right() {
+            let line = on_ground(look, Line::from(span(label, style)));
+            put(buffer, x, area.bottom() - 1, &line, cells);
+            free = x + cells;
         }
     }
 }

@@ -1,11 +1,13 @@
-//! What hangs on whom: slack and blame of each worker, and `T` without it. All exact, in ideal time.
+//! What hangs on whom: slack and blame of each worker, `T` without it and were it twice as fast. All exact,
+//! in ideal time.
 
 use super::frame::{grouped, popup, put, span};
-use crate::org::ThreadId;
+use crate::org::{Change, ThreadId};
 use crate::tui::model::Model;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::Line;
+use std::cmp::Ordering;
 
 /// Draws the panel from row `scroll` on; returns the row that was really first.
 pub fn draw(model: &Model, scroll: usize, area: Rect, buffer: &mut Buffer) -> usize {
@@ -26,7 +28,7 @@ pub fn draw(model: &Model, scroll: usize, area: Rect, buffer: &mut Buffer) -> us
         look,
         &format!("What if{so_far}"),
         "esc closes",
-        (70, wanted.clamp(8, 24)),
+        (80, wanted.clamp(8, 24)),
         area,
         buffer,
     );
@@ -53,8 +55,8 @@ pub fn draw(model: &Model, scroll: usize, area: Rect, buffer: &mut Buffer) -> us
         inside.width,
     );
     let heading = format!(
-        "{:<8} {:>8} {:>8} {:>8}  {}",
-        "worker", "tokens", "slack", "waited", "T without it"
+        "{:<8} {:>8} {:>10} {:>8}  {:<18} {}",
+        "worker", "tokens", "slack", "waited", "T without it", "T if twice as fast"
     );
     put(
         buffer,
@@ -99,16 +101,24 @@ fn row(model: &Model, id: ThreadId) -> Line<'static> {
         .map(|(_, steps)| *steps)
         .sum();
     let latency = ideal.metrics.latency;
-    let without = ideal
-        .latency_without(&model.organization, id)
-        .map_or_else(String::new, |t| {
-            let saved = latency.saturating_sub(t);
-            if saved == 0 {
-                format!("{} (no change)", grouped(t))
-            } else {
-                format!("{} ({}{})", grouped(t), look.signs.dash, grouped(saved))
-            }
-        });
+    let predicted = |change| {
+        ideal
+            .latency_after(&model.organization, change)
+            .map_or_else(String::new, |t| match t.cmp(&latency) {
+                Ordering::Equal => format!("{} (no change)", grouped(t)),
+                Ordering::Less => {
+                    format!(
+                        "{} ({}{})",
+                        grouped(t),
+                        look.signs.dash,
+                        grouped(latency - t)
+                    )
+                }
+                Ordering::Greater => format!("{} (+{})", grouped(t), grouped(t - latency)),
+            })
+    };
+    let without = predicted(Change::Without(id));
+    let fast = predicted(Change::TwiceAsFast(id));
     let on_path = ideal.path.iter().any(|link| link.thread == id);
     let style = look.style(if on_path {
         "timeline.critical"
@@ -119,7 +129,7 @@ fn row(model: &Model, id: ThreadId) -> Line<'static> {
         span(format!("{:<8} ", id.to_string()), style),
         span(
             format!(
-                "{:>8} {slack:>8} {:>8}  {without}",
+                "{:>8} {slack:>10} {:>8}  {without:<18} {fast}",
                 grouped(tokens),
                 grouped(blame)
             ),
