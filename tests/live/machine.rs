@@ -157,7 +157,7 @@ fn command() -> impl Strategy<Value = Command> {
         4 => proptest::option::of(thread()).prop_map(|thread| Command::Resume { thread }),
         1 => Just(Command::Step),
         1 => Just(Command::Next),
-        3 => Just(Command::Fork { query: "extra".into() }),
+        3 => Just(Command::Fork { query: "extra".into(), seat: None }),
         2 => worker().prop_map(|thread| Command::Join { thread }),
         1 => Just(Command::Answer),
         2 => worker().prop_map(|thread| Command::Kill { thread }),
@@ -247,6 +247,7 @@ fn check(orders: Vec<Order>) -> Result<(), TestCaseError> {
         file: Some(path.clone()),
         orders: orders.into(),
         audience: Audience::Nobody,
+        tools: orgtop::live::ToolSet::new(),
     });
     let finished = handle.wait().unwrap();
     let org = &finished.organization;
