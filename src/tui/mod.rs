@@ -43,6 +43,7 @@ pub mod terminal;
 pub mod text;
 pub mod theme;
 pub mod thread_view;
+pub mod training;
 pub mod update;
 pub mod view;
 pub mod widget;

@@ -3,11 +3,13 @@
 mod args;
 mod data;
 mod rl;
+mod screen;
 mod sft;
 
 pub use args::TrainVerb;
 
 use super::Exit;
+use super::settings::ScreenOptions;
 use crate::learn::training::LowRank;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::sync::Arc;
@@ -17,10 +19,10 @@ use std::sync::atomic::AtomicBool;
 ///
 /// # Errors
 /// Whatever the training stumbles over; what was saved until then is kept.
-pub fn run(verb: TrainVerb) -> anyhow::Result<Exit> {
+pub fn run(verb: TrainVerb, screen: &ScreenOptions) -> anyhow::Result<Exit> {
     match verb {
-        TrainVerb::Sft(args) => sft::run(&args),
-        TrainVerb::Rl(args) => rl::run(&args),
+        TrainVerb::Sft(args) => sft::run(&args, screen),
+        TrainVerb::Rl(args) => rl::run(&args, screen),
         TrainVerb::Data(args) => data::run(&args),
     }
 }

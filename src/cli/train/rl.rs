@@ -1,25 +1,57 @@
 //! `orgtop train rl`
 
 use super::args::RlArgs;
+use super::screen::{Notes, behind_a_screen};
 use super::{low_rank, stop_on_signals};
+use crate::cli::screen::has_keys;
+use crate::cli::settings::ScreenOptions;
 use crate::cli::{Exit, Usage, output};
 use crate::engine::embedded;
 use crate::engine::local::checkpoint::sha256_of;
-use crate::learn::rl::{self, Bounds, HeldOut, Observer, RewardShape, Settings, Spec, Start};
+use crate::learn::rl::{self, Bounds, HeldOut, Line, Observer, RewardShape, Settings, Spec, Start};
 use crate::learn::training::{End, Progress};
 use crate::task::Task;
 use crate::task::countdown::preset::{Split, small_instances};
 use crate::task::sets::Set;
+use crate::tui::training::{Board, Chart, Note};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-struct Watcher(Arc<AtomicBool>);
+struct Watcher {
+    stop: Arc<AtomicBool>,
+    notes: Notes,
+}
 
 impl Observer for Watcher {
+    fn stepped(&mut self, line: &Line) {
+        let s = &line.scores;
+        for (series, value) in [s.reward, s.r_a, s.r_eta].into_iter().enumerate() {
+            self.notes.send(Note::Point(0, series, line.step, value));
+        }
+        self.notes.send(Note::Point(1, 0, line.step, s.latency));
+        let summary = format!(
+            "R {:.3}   solved {:.3}   format {:.3}   T {:.0}   eta {:.2}   {:.0} tokens/s",
+            s.reward, s.solved, s.format_valid, s.latency, s.eta, line.tokens_per_second
+        );
+        self.notes.send(Note::Step(line.step, summary));
+    }
+
+    fn evaluated(&mut self, held_out: &HeldOut) {
+        let s = &held_out.scores;
+        self.notes.send(Note::Point(0, 3, held_out.step, s.reward));
+        self.notes.send(Note::Point(0, 4, held_out.step, s.solved));
+        self.notes.send(Note::Point(1, 1, held_out.step, s.latency));
+    }
+
+    fn decoding(&mut self, done: usize, of: usize) {
+        self.notes
+            .send(Note::Doing(format!("decoded {done} of {of} runs")));
+    }
+
     fn stopping(&mut self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.stop.load(Ordering::Relaxed)
     }
 }
 
@@ -27,7 +59,8 @@ impl Observer for Watcher {
 ///
 /// # Errors
 /// Whatever the training stumbles over; what was saved until then is kept.
-pub fn run(args: &RlArgs) -> anyhow::Result<Exit> {
+pub fn run(args: &RlArgs, screen: &ScreenOptions) -> anyhow::Result<Exit> {
+    let watched = has_keys(screen);
     let stop = stop_on_signals()?;
     let model = first_model(args)?;
     let spec = Spec {
@@ -40,9 +73,35 @@ pub fn run(args: &RlArgs) -> anyhow::Result<Exit> {
             .collect(),
         held_out: Set::CountdownDev.tasks(),
         interval: args.interval,
-        progress: Progress::Bar,
+        progress: if watched {
+            Progress::Silent
+        } else {
+            Progress::Bar
+        },
     };
-    let report = rl::train(&spec, &mut Watcher(stop))?;
+    let mut watcher = Watcher {
+        stop: Arc::clone(&stop),
+        notes: Notes::default(),
+    };
+    let report = if watched {
+        let board = Board::new(
+            format!("train rl  {}", args.folder.display()),
+            args.steps,
+            vec![
+                Chart::new(
+                    "rewards",
+                    &["R", "R_A", "R_eta", "held out: R", "held out: solved"],
+                ),
+                Chart::new("critical-path latency T, steps", &["training", "held out"]),
+            ],
+        );
+        behind_a_screen(board, &stop, screen, |notes| {
+            watcher.notes = notes;
+            rl::train(&spec, &mut watcher)
+        })?
+    } else {
+        rl::train(&spec, &mut watcher)
+    }?;
     let done = report.end == End::Finished;
     if args.json {
         output::json(&json!({

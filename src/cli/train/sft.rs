@@ -1,7 +1,10 @@
 //! `orgtop train sft`
 
 use super::args::SftArgs;
+use super::screen::{Notes, behind_a_screen};
 use super::{low_rank, stop_on_signals};
+use crate::cli::screen::has_keys;
+use crate::cli::settings::ScreenOptions;
 use crate::cli::{Exit, Usage, output};
 use crate::engine::local::config::Config;
 use crate::engine::local::folder_text;
@@ -10,10 +13,11 @@ use crate::learn::dataset::{Dataset, Spec as Traces, Threads};
 use crate::learn::dataset_file::{Trace, read};
 use crate::learn::dataset_text::{Order, TextExamples};
 use crate::learn::sft::{
-    self, End, Examples, Moment, Observer, Progress, Settings, Spec, Start, evaluate,
+    self, End, Examples, Line, Moment, Observer, Progress, Settings, Spec, Start, evaluate,
 };
 use crate::learn::small;
 use crate::task::countdown::preset::Split;
+use crate::tui::training::{Board, Chart, Note};
 use anyhow::Context;
 use serde_json::{Value, json};
 use std::fs::File;
@@ -35,10 +39,11 @@ const HELD_OUT_SHARE: usize = 20;
 const GENTLE: f32 = 0.1;
 
 struct Watcher {
-    held_out: Box<dyn Examples>,
+    held_out: Box<dyn Examples + Send>,
     held_out_count: u64,
     stop: Arc<AtomicBool>,
     words: Words,
+    notes: Notes,
 }
 
 /// What a model folder needs beside config, tokenizer and weights.
@@ -66,12 +71,27 @@ impl Words {
 }
 
 impl Observer for Watcher {
+    fn stepped(&mut self, line: &Line) {
+        self.notes.send(Note::Point(0, 0, line.step, line.loss));
+        self.notes
+            .send(Note::Point(1, 0, line.step, line.tokens_per_second));
+        let summary = format!(
+            "loss {:.4}   right {:.2} %   {:.1} M tokens",
+            line.loss,
+            line.accuracy * 100.0,
+            line.tokens as f64 / 1e6
+        );
+        self.notes.send(Note::Step(line.step, summary));
+    }
+
     fn evaluate(&mut self, moment: &Moment<'_>) -> Result<Option<Value>, String> {
         self.words.write(moment.model).map_err(|e| e.to_string())?;
         let examples = &*self.held_out;
         let range = 0..self.held_out_count;
         let tally =
             evaluate(moment.network, moment.weights, examples, range).map_err(|e| e.to_string())?;
+        self.notes
+            .send(Note::Point(0, 1, moment.step, tally.mean()));
         Ok(Some(
             json!({"held_out_loss": tally.mean(), "held_out_accuracy": tally.accuracy()}),
         ))
@@ -85,8 +105,8 @@ impl Observer for Watcher {
 /// What is learned from, and by which shape of model.
 struct Lesson {
     name: String,
-    examples: Box<dyn Examples>,
-    held_out: Box<dyn Examples>,
+    examples: Box<dyn Examples + Send>,
+    held_out: Box<dyn Examples + Send>,
     held_out_count: u64,
     config: Config,
     tokenizer: Value,
@@ -97,7 +117,8 @@ struct Lesson {
 ///
 /// # Errors
 /// Whatever the training stumbles over; what was saved until then is kept.
-pub fn run(args: &SftArgs) -> anyhow::Result<Exit> {
+pub fn run(args: &SftArgs, screen: &ScreenOptions) -> anyhow::Result<Exit> {
+    let watched = has_keys(screen);
     let stop = stop_on_signals()?;
     let lesson = match &args.data {
         Some(file) => from_file(args, file)?,
@@ -117,15 +138,35 @@ pub fn run(args: &SftArgs) -> anyhow::Result<Exit> {
         settings,
         interval: args.interval,
         precision: Precision::F16,
-        progress: Progress::Bar,
+        progress: if watched {
+            Progress::Silent
+        } else {
+            Progress::Bar
+        },
     };
     let mut watcher = Watcher {
         held_out: lesson.held_out,
         held_out_count: lesson.held_out_count,
-        stop,
+        stop: Arc::clone(&stop),
         words: lesson.words,
+        notes: Notes::default(),
     };
-    let report = sft::train(&spec, &*lesson.examples, &mut watcher)?;
+    let report = if watched {
+        let board = Board::new(
+            format!("train sft  {}", args.folder.display()),
+            args.steps,
+            vec![
+                Chart::new("loss, nats per token", &["training", "held out"]),
+                Chart::new("tokens a second", &["tokens a second"]),
+            ],
+        );
+        behind_a_screen(board, &stop, screen, |notes| {
+            watcher.notes = notes;
+            sft::train(&spec, &*lesson.examples, &mut watcher)
+        })?
+    } else {
+        sft::train(&spec, &*lesson.examples, &mut watcher)
+    }?;
     let done = report.end == End::Finished;
     if args.json {
         output::json(&json!({

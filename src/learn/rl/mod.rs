@@ -137,6 +137,9 @@ pub trait Observer {
     /// A step was taken.
     fn stepped(&mut self, _line: &Line) {}
 
+    /// So many of a rollout's runs are over.
+    fn decoding(&mut self, _done: usize, _of: usize) {}
+
     /// Held-out instances were tried.
     fn evaluated(&mut self, _held_out: &HeldOut) {}
 

@@ -221,6 +221,7 @@ impl<'a> Training<'a> {
                 "unit {done} of {} · {speed:.0} tokens/s",
                 rides.len()
             ));
+            observer.decoding(done, rides.len());
             if observer.stopping() {
                 ControlFlow::Break(())
             } else {
@@ -375,6 +376,7 @@ impl<'a> Training<'a> {
             done += 1;
             self.bar
                 .set_message(format!("held out {done} of {}", rides.len()));
+            observer.decoding(done, rides.len());
             ControlFlow::Continue(())
         })?;
         let held_out = HeldOut {
