@@ -11,7 +11,7 @@ use super::run::{
 use super::screen::Shown;
 use super::settings::{ConfigFile, RunOptions, ScreenOptions};
 use crate::live::{Plan, RunConfig, Start};
-use crate::record::{Header, store};
+use crate::record::{Header, Merge, store};
 use crate::task::Task;
 use crate::tui::app::{Accepts, Next};
 use std::path::PathBuf;
@@ -134,6 +134,13 @@ impl Asked {
                 (Some(task.to_string()), query)
             }
         };
+        if self.options.merge == Some(Merge::Rule) && task.is_none() {
+            return Err(Usage(
+                "--merge rule needs --task: only answers to a task can be compared by a rule"
+                    .into(),
+            )
+            .into());
+        }
         let serves = Embedded::for_query(&query);
         let source = Source::choose(self.options.model.clone(), self.script.clone(), serves)?;
         let orders = read_orders(self.output.commands.as_deref())?;
@@ -180,6 +187,7 @@ impl Asked {
     /// What follows. A file that was named for the first run is not overwritten by the next.
     fn change(&mut self, next: Next) {
         self.seed = fresh_seed();
+        self.options.seed = None;
         self.record = None;
         match next {
             Next::Seed => {}

@@ -5,7 +5,7 @@
 
 use crate::engine::Sampling;
 use crate::live::{RunConfig, ToolSet};
-use crate::record::{Limits, Policy, PoolPolicy};
+use crate::record::{Limits, Merge, Policy, PoolPolicy};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde::Deserialize;
@@ -42,6 +42,10 @@ layered! {
         /// Copies of the query under --policy parallel [default: 3]
         #[arg(long, env = "ORGTOP_K", value_parser = clap::value_parser!(u32).range(1..=1023))]
         pub k: u32,
+        /// Who writes the answer under --policy parallel: the model, or a rule that knows nothing of right and wrong
+        /// (needs --task) [default: model]
+        #[arg(long, env = "ORGTOP_MERGE", value_parser = words::<Merge>(&["model", "rule"]))]
+        pub merge: Merge,
         /// The organizer and up to CAPACITY-1 workers at once [default: 4; k+1 for parallel]
         #[arg(long, short = 'c', env = "ORGTOP_CAPACITY", value_parser = clap::value_parser!(u32).range(1..=1024))]
         pub capacity: u32,
@@ -277,6 +281,7 @@ impl RunOptions {
             task: None,
             policy: self.policy.unwrap_or(base.policy),
             k: self.k.unwrap_or(base.k),
+            merge: self.merge.unwrap_or(base.merge),
             capacity: self.capacity,
             pool: self.pool.unwrap_or(base.pool),
             strict: self.strict.unwrap_or(base.strict),

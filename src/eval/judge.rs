@@ -1,10 +1,9 @@
 //! What a policy got right on one instance.
 
-use super::merge::merge;
 use super::outcome::{Outcome, Outcomes};
 use super::run::{Contender, Run};
 use crate::record::Policy;
-use crate::task::Task;
+use crate::task::{Task, merge};
 
 /// One instance, met once by one contender.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -9,7 +9,6 @@
 //! | `collect` | runs them over an engine |
 //! | `outcome` | what is kept of a session |
 //! | `verdict` | what one session's answer is worth |
-//! | `merge` | one answer from several traces, without a verifier |
 //! | `judge` | what a policy got right on one instance |
 //! | `statistics` | means, shares, intervals |
 //! | `report` | the figures of a policy |
@@ -22,7 +21,6 @@ mod collect;
 mod frontier;
 mod journal;
 mod judge;
-mod merge;
 mod outcome;
 mod report;
 mod run;
@@ -33,7 +31,6 @@ pub use collect::{Error, Meter, Observer, collect, collect_side_by_side, evaluat
 pub use frontier::{Frontier, Line, Point, contenders, frontier};
 pub use journal::{Journal, JournalError, Role};
 pub use judge::{Judged, judge};
-pub use merge::merge;
 pub use outcome::{Outcome, Outcomes};
 pub use report::{
     Comparison, Figures, Intervals, Latency, PolicyReport, Report, SeedFigures, report,

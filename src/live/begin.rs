@@ -7,7 +7,8 @@ use super::session::{Audience, Intent, Session, Wish};
 use crate::engine::{Engine, EngineError};
 use crate::org::{Author, Body, Organization, Role, ThreadId};
 use crate::protocol::Grammar;
-use crate::record::{Header, History, Policy, Recorder};
+use crate::record::{Header, History, Merge, Policy, Recorder};
+use crate::task::{Task, merged};
 use std::sync::Arc;
 
 impl Session {
@@ -73,6 +74,7 @@ impl Session {
         let joins = ids().filter(|id| !joined(*id)).map(Wish::Join);
         let plan: Vec<Intent> = forks
             .chain(joins)
+            .chain((self.header.merge == Merge::Rule).then_some(Wish::Merge))
             .map(|what| Intent {
                 by: Author::System,
                 cause: None,
@@ -81,5 +83,16 @@ impl Session {
             })
             .collect();
         self.intents.extend(plan);
+    }
+
+    /// The answer that the copies of a task come to, by the rule.
+    pub(super) fn merged(&self) -> String {
+        let spec = self.header.task.as_deref().unwrap_or_default();
+        let Ok(task) = Task::parse(spec, 0) else {
+            return String::new();
+        };
+        let copies = self.emitter.org.threads().filter(|t| t.joined);
+        let results: Vec<&str> = copies.filter_map(|t| t.result.as_deref()).collect();
+        merged(&task, &results)
     }
 }

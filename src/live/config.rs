@@ -4,7 +4,7 @@ use crate::engine::{ChatMessage, ChatRole, EngineCard, Sampling};
 use crate::org::rules::{Overflow, Strictness};
 use crate::org::{AskKind, DEFAULT_TAU, Seat, ThreadId};
 use crate::protocol::prompt;
-use crate::record::{FORMAT, Header, Limits, Policy, PoolPolicy, Prompts, VERSION};
+use crate::record::{FORMAT, Header, Limits, Merge, Policy, PoolPolicy, Prompts, VERSION};
 use std::collections::BTreeMap;
 
 /// Everything fixed before a run begins, apart from the engine.
@@ -18,6 +18,8 @@ pub struct RunConfig {
     pub policy: Policy,
     /// Copies under `parallel`.
     pub k: u32,
+    /// Who writes the answer under `parallel`.
+    pub merge: Merge,
     /// Organizer plus workers at once; `None`: 4, or `k + 1` under `parallel`, or 1 under `sequential`.
     pub capacity: Option<u32>,
     /// What a Fork without a free slot does.
@@ -47,6 +49,7 @@ impl Default for RunConfig {
             task: None,
             policy: Policy::default(),
             k: 3,
+            merge: Merge::default(),
             capacity: None,
             pool: PoolPolicy::default(),
             strict: false,
@@ -100,6 +103,7 @@ impl RunConfig {
             } else {
                 0
             },
+            merge: self.merge,
             capacity,
             pool: self.pool,
             strict: self.strict,

@@ -45,6 +45,8 @@ pub(super) enum Wish {
     Fork(String),
     Join(ThreadId),
     Answer,
+    /// The system writes the answer from the copies' results.
+    Merge,
 }
 
 /// Who can send commands while the run goes on.

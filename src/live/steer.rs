@@ -362,6 +362,10 @@ impl Session {
                 let text = Tag::AnswerOpen.to_string();
                 self.splice(organizer, SpliceKind::Answer, &text, origin);
             }
+            Wish::Merge => {
+                let text = format!("{}{}{}", Tag::AnswerOpen, self.merged(), Tag::AnswerClose);
+                self.write(organizer, &text, Author::System);
+            }
         }
         Outcome::Done
     }

@@ -52,6 +52,24 @@ pub enum Policy {
     Parallel,
 }
 
+/// Who writes the answer under `parallel`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(rename_all = "lowercase")]
+pub enum Merge {
+    /// The organizer, from the results.
+    #[default]
+    Model,
+    /// The system, by a rule that knows nothing of right and wrong: what the copies wrote, in order, repetitions
+    /// dropped, as many as wanted; where one is wanted, the majority's.
+    Rule,
+}
+
+impl Merge {
+    fn is_model(&self) -> bool {
+        *self == Self::Model
+    }
+}
+
 /// What a Fork does when no slot is free.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
@@ -104,6 +122,9 @@ pub struct Header {
     /// Copies under `parallel`.
     #[serde(default)]
     pub k: u32,
+    /// Who writes the answer under `parallel`.
+    #[serde(default, skip_serializing_if = "Merge::is_model")]
+    pub merge: Merge,
     /// Organizer plus workers at once.
     pub capacity: u32,
     /// What a Fork without a free slot does.

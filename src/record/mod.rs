@@ -48,7 +48,9 @@ pub use compare::{Comparison, Divergence, ThreadPair, TokenAt};
 pub use damage::{Damage, DamageKind, Report};
 pub use encoder::Encoder;
 pub use error::{OpenError, RecordError};
-pub use header::{FORMAT, Header, Limits, Parent, Policy, PoolPolicy, Prompts, VERSION, Version};
+pub use header::{
+    FORMAT, Header, Limits, Merge, Parent, Policy, PoolPolicy, Prompts, VERSION, Version,
+};
 pub use history::{History, stands};
 pub use line_of::{LineOf, LineOfError, history};
 pub use player::{

@@ -290,6 +290,7 @@ fn remake(source: &Arc<Source>, path: &Path) -> io::Result<Option<Vec<u8>>> {
         query,
         policy: Default::default(),
         k: 0,
+        merge: super::header::Merge::default(),
         // The default of live runs.
         capacity: capacity.unwrap_or(4),
         pool: Default::default(),

@@ -6,6 +6,7 @@
 mod checked;
 pub mod countdown;
 pub mod math;
+mod merge;
 pub mod rational;
 pub mod rng;
 pub mod sets;
@@ -18,6 +19,7 @@ pub use checked::{Checked, DEFAULT_LAMBDA, FORMAT_PENALTY, Format, Found, Reward
 pub use countdown::Countdown;
 pub use countdown::preset::Split;
 pub use math::Math;
+pub use merge::{merge, merged};
 pub use sudoku::Sudoku;
 pub use task::{BadTask, Kind, Report, Task};
 pub use written::{Key, Written};

@@ -1,5 +1,6 @@
 //! One answer from several traces, by a rule that was fixed beforehand and knows nothing of right and wrong.
 
+use super::{Task, Written};
 use std::collections::HashSet;
 use std::hash::Hash;
 
@@ -23,6 +24,19 @@ pub fn merge<K: Eq + Hash>(traces: &[Vec<K>], required: usize) -> Vec<Place> {
         .map(|(place, _)| place)
         .take(required)
         .collect()
+}
+
+/// The common answer of several, one solution a line.
+#[must_use]
+pub fn merged(task: &Task, answers: &[&str]) -> String {
+    let written: Vec<Vec<Written>> = answers.iter().map(|answer| task.written(answer)).collect();
+    let keys = |own: &Vec<Written>| own.iter().map(|w| w.key.clone()).collect();
+    let keys: Vec<Vec<_>> = written.iter().map(keys).collect();
+    let texts = merge(&keys, task.required()).into_iter();
+    let texts: Vec<&str> = texts
+        .map(|(t, i)| written[t][i].found.text.trim())
+        .collect();
+    texts.join("\n")
 }
 
 fn vote<K: Eq>(traces: &[Vec<K>]) -> Option<Place> {
@@ -86,5 +100,12 @@ mod tests {
             let all = merge(&traces, 4);
             prop_assert_eq!(&all[..fewer.len()], &fewer[..]);
         }
+    }
+
+    #[test]
+    fn answers_are_merged_as_text() {
+        let task = Task::parse("countdown 12 6 5 4 = 14", 0).unwrap();
+        let merged = merged(&task, &["A1 5 + 4 * 6 / 12 * 1", "12 + 6 - 4 * 1", ""]);
+        assert_eq!(merged.lines().count(), 2);
     }
 }
