@@ -105,7 +105,7 @@ mod tests {
     #[test]
     fn answers_are_merged_as_text() {
         let task = Task::parse("countdown 12 6 5 4 = 14", 0).unwrap();
-        let merged = merged(&task, &["A1 5 + 4 * 6 / 12 * 1", "12 + 6 - 4 * 1", ""]);
+        let merged = super::merged(&task, &["A1 5 + 4 * 6 / 12 * 1", "12 + 6 - 4 * 1", ""]);
         assert_eq!(merged.lines().count(), 2);
     }
 }

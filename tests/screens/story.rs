@@ -59,6 +59,7 @@ impl Story {
             query: query.to_owned(),
             policy: orgtop::record::Policy::Asyncthink,
             k: 0,
+            merge: orgtop::record::Merge::Model,
             capacity,
             pool: orgtop::record::PoolPolicy::Wait,
             strict: false,

@@ -60,6 +60,7 @@ pub fn header(id: &str, capacity: u32) -> Header {
         query: "make 30 of 10 6 5 3".into(),
         policy: Default::default(),
         k: 0,
+        merge: orgtop::record::Merge::Model,
         capacity,
         pool: Default::default(),
         strict: false,
