@@ -23,15 +23,37 @@ use std::io::Write;
 use std::path::PathBuf;
 
 /// Sessions that ship in the binary: name and content.
-const SHIPPED: [(&str, &[u8]); 2] = [
+const SHIPPED: [(&str, &[u8]); 9] = [
     (
         "countdown.jsonl",
         include_bytes!("../../sessions/countdown.jsonl"),
+    ),
+    ("hard.jsonl", include_bytes!("../../sessions/hard.jsonl")),
+    (
+        "sequential.jsonl",
+        include_bytes!("../../sessions/sequential.jsonl"),
+    ),
+    (
+        "copies.jsonl",
+        include_bytes!("../../sessions/copies.jsonl"),
+    ),
+    (
+        "format-error.jsonl",
+        include_bytes!("../../sessions/format-error.jsonl"),
     ),
     (
         "parallel.jsonl",
         include_bytes!("../../sessions/parallel.jsonl"),
     ),
+    (
+        "human-worker.jsonl",
+        include_bytes!("../../sessions/human-worker.jsonl"),
+    ),
+    (
+        "human-organizer.jsonl",
+        include_bytes!("../../sessions/human-organizer.jsonl"),
+    ),
+    ("retry.jsonl", include_bytes!("../../sessions/retry.jsonl")),
 ];
 
 /// Replays a file, or one that the person picks.

@@ -646,7 +646,19 @@ impl Event {
     /// Whether an action was written in its thread's text, not made by a command.
     #[must_use]
     pub fn in_text(&self) -> bool {
-        matches!(self.by, Author::Model | Author::Human | Author::Tool(_)) && self.cause.is_none()
+        let wrote = match self.by {
+            Author::Model | Author::Human | Author::Tool(_) => true,
+            // the answer that copies are merged to
+            Author::System => matches!(
+                self.body,
+                Body::Action {
+                    action: ActionKind::Answer,
+                    ..
+                }
+            ),
+            Author::Guard => false,
+        };
+        wrote && self.cause.is_none()
     }
 
     /// The step of the last thing in it.
