@@ -4,7 +4,7 @@ use super::habit::Habit;
 use super::rate::History;
 use super::sign::status_words;
 use super::text::{PaneState, Piece, Transcript};
-use crate::org::{Body, Event, Status, Thread};
+use crate::org::{Body, Event, Seat, Status, Thread};
 use crate::record::{Origin, RestoredThread};
 
 /// Text, pane, speed and probabilities of one thread.
@@ -97,7 +97,9 @@ impl ThreadView {
     /// The words of its state, and of what it is stuck in.
     #[must_use]
     pub fn state_words(&self, thread: &Thread, now_us: u64) -> String {
-        let running = thread.status == Status::Running && !thread.paused;
+        // a person or a tool takes its time
+        let by_model = matches!(thread.seat, Seat::Model | Seat::Server(_));
+        let running = thread.status == Status::Running && !thread.paused && by_model;
         match self.habit.word(now_us) {
             Some(word) if running => word.to_owned(),
             _ => status_words(thread),
