@@ -54,12 +54,7 @@ fn shown(width: u16, height: u16) -> (tempfile::TempDir, std::path::PathBuf, Scr
     // Times are not those of this machine.
     for (i, event) in batch.events.iter_mut().enumerate() {
         event.us = i as u64 * 1000;
-        let metrics = match &mut event.body {
-            Body::RunEnd { metrics, .. } => Some(metrics),
-            Body::Branch { state, .. } => state.recorded_metrics.as_mut(),
-            _ => None,
-        };
-        if let Some(metrics) = metrics {
+        if let Body::RunEnd { metrics, .. } = &mut event.body {
             metrics.tok_per_s = 100.0;
         }
     }
