@@ -4,7 +4,7 @@ use super::eval::EvalArgs;
 use super::line::LineName;
 use super::settings::{RunOptions, ScreenOptions};
 use super::train::TrainVerb;
-use crate::org::{AskKind, BadSeat, BadThreadId, Seat, ThreadId};
+use crate::org::{AskKind, BadSeat, BadThreadId, Breakpoint, Seat, ThreadId};
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use std::path::PathBuf;
@@ -151,6 +151,9 @@ pub struct OutputArgs {
     /// Commands to give at set places, JSON lines like {"at": {"step": 5}, "do": "pause"}
     #[arg(long, value_name = "FILE", long_help = COMMANDS_HELP)]
     pub commands: Option<PathBuf>,
+    /// Stop the run there: fork, join:2, return, answer, error, step:40, tokens:200, text:REGEX
+    #[arg(long = "break", value_name = "SPEC", long_help = BREAK_HELP)]
+    pub breakpoints: Vec<Breakpoint>,
 }
 
 impl OutputArgs {
@@ -161,16 +164,28 @@ impl OutputArgs {
             headless: false,
             json: false,
             commands: None,
+            breakpoints: Vec::new(),
         }
     }
 }
+
+const BREAK_HELP: &str = "Stop the run at the next step boundary once this happens; can be given several \
+times.
+
+fork, join, return: any worker's, or one's as in fork:2. answer: the organizer begins its answer. error: any \
+error, or one kind as in error:JoinTwice. step:40: this step is done. tokens:200: a worker has more than 200 \
+tokens; tokens@2:200: this thread has. text:REGEX, text@2:REGEX: the text of any thread, or of this one, \
+matches.
+
+The place is marked in the session, and the run waits for `resume`; without anybody to say so, the session is \
+saved and can be resumed.";
 
 const COMMANDS_HELP: &str = "Commands to give at set places, one JSON object a line, each once and in \
 file order, at the first step boundary at which its place is reached (also while paused).
 
 Places: {\"at\": {\"step\": 5}}, {\"at\": {\"thread\": \"1\", \"tokens\": 20}}, {\"at\": {\"event\": \
 \"fork:2\"}} (fork, join, return or end, of any thread or of the one named; error, or one kind as in \
-error:JoinTwice; answer). Without \"at\": together with the line before it, or at once. What never comes \
+error:JoinTwice; answer; break, or one breakpoint as in break:fork). Without \"at\": together with the line before it, or at once. What never comes \
 due is reported as unfired.
 
 Commands: {\"do\": \"pause\"}, {\"do\": \"pause\", \"thread\": \"1\"}, {\"do\": \"resume\"}, {\"do\": \
@@ -180,7 +195,7 @@ Commands: {\"do\": \"pause\"}, {\"do\": \"pause\", \"thread\": \"1\"}, {\"do\": 
 the first 20 tokens, go on with the text), {\"do\": \"branch\", \"step\": 40}, {\"do\": \"branch\", \
 \"thread\": \"1\", \"token\": 20}, {\"do\": \"branch\", \"of\": 0} (where that branch was left), {\"do\": \
 \"undo\"}, {\"do\": \"redo\"}, {\"do\": \"abort\"}, {\"do\": \"interrupt\"}, {\"do\": \"mark\", \"name\": \"...\"}, {\"do\": \
-\"speed\", \"tokens_per_s\": 20}.
+\"speed\", \"tokens_per_s\": 20}, {\"do\": \"break\", \"on\": \"fork\"} (with \"set\": \"off\" or \"deleted\").
 
 Seats: {\"do\": \"seat\", \"thread\": \"2\", \"to\": \"human\"} (model, human, tool:NAME), {\"do\": \
 \"text\", \"thread\": \"2\", \"text\": \"...\"}, {\"do\": \"submit\", \"thread\": \"2\", \"text\": \

@@ -143,7 +143,7 @@ impl Asked {
         }
         let serves = Embedded::for_query(&query);
         let source = Source::choose(self.options.model.clone(), self.script.clone(), serves)?;
-        let orders = read_orders(self.output.commands.as_deref())?;
+        let orders = read_orders(&self.output)?;
         let open = source.open(&self.options)?;
         let now = jiff::Zoned::now();
         let id = store::new_id(&now);

@@ -60,7 +60,7 @@ pub fn run(args: ResumeArgs, config: &ConfigFile, screen: &ScreenOptions) -> any
         open,
         start: Start::Resumed(args.file.clone()),
         file: Some(args.file),
-        orders: read_orders(args.output.commands.as_deref())?,
+        orders: read_orders(&args.output)?,
         audience: audience(&args.output, screen),
     };
     let shown = show(

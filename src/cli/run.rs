@@ -6,13 +6,13 @@ use super::screen::Shown;
 use super::settings::{ConfigFile, RunOptions, ScreenOptions};
 use super::{Exit, Usage, headless, presets};
 use crate::live::{Audience, Order, Plan, launch, parse_orders};
-use crate::org::Seat;
+use crate::org::{BreakpointState, Command, Seat};
 use crate::record::store;
 use crate::tui::app::Accepts;
 use anyhow::Context;
 use std::collections::VecDeque;
 use std::io::{IsTerminal, Read};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Tokens a second and thread of the demo.
 const DEMO_SPEED: u32 = 40;
@@ -143,17 +143,27 @@ pub(super) fn read_query(argument: Option<String>) -> anyhow::Result<String> {
     Ok(text.to_owned())
 }
 
-/// Reads a commands file, if one is given.
+/// What is ordered before the run begins: breakpoints, then the commands file.
 ///
 /// # Errors
 /// Unreadable, or a line that is no order.
-pub fn read_orders(path: Option<&Path>) -> anyhow::Result<VecDeque<Order>> {
-    let Some(path) = path else {
-        return Ok(VecDeque::new());
+pub fn read_orders(output: &OutputArgs) -> anyhow::Result<VecDeque<Order>> {
+    let breakpoints = output.breakpoints.iter().map(|on| Order {
+        at: None,
+        together: false,
+        command: Command::Break {
+            on: on.clone(),
+            set: BreakpointState::On,
+        },
+    });
+    let mut orders: VecDeque<Order> = breakpoints.collect();
+    let Some(path) = output.commands.as_deref() else {
+        return Ok(orders);
     };
     let text = std::fs::read_to_string(path)
         .with_context(|| format!("{}: cannot read the commands", path.display()))?;
-    Ok(parse_orders(&text, &path.display().to_string())?)
+    orders.extend(parse_orders(&text, &path.display().to_string())?);
+    Ok(orders)
 }
 
 /// Where a new session called `id` is recorded, if it is.

@@ -4,10 +4,11 @@
 //! kept: `org`, up to the present step, by which the session decides; and `log`, of exactly what was
 //! recorded, from which keyframes and final metrics are taken so that a reader computes the same.
 
+use super::breakpoint::Watch;
 use super::mailbox::Mailbox;
 use crate::org::{
-    ActionKind, Author, Body, BranchId, Event, Organization, Place, RunEnd, Seq, Step, ThreadId,
-    Turn,
+    ActionKind, Author, Body, BranchId, Command, Event, Organization, Place, RunEnd, Seq, Step,
+    ThreadId, Turn,
 };
 use crate::record::{Coalescer, History, Recorder, RestoredThread, stands};
 use std::collections::BTreeMap;
@@ -21,6 +22,8 @@ pub struct Emitter {
     pub org: Organization,
     /// The present step.
     pub step: Step,
+    /// Looks out for breakpoints.
+    pub watch: Watch,
     log: Organization,
     history: History,
     branch: BranchId,
@@ -46,8 +49,11 @@ impl Emitter {
         recorder: Option<Recorder>,
         mailbox: Option<Arc<Mailbox>>,
     ) -> Self {
+        let mut watch = Watch::default();
+        watch.set(&org.breakpoints, org.now.step);
         Self {
             step: org.now.step,
+            watch,
             lived_us: org.now.us,
             coalescer: Coalescer::starting_at(org.next_seq),
             log: org.clone(),
@@ -98,9 +104,13 @@ impl Emitter {
             cause,
         };
         self.note(&event);
+        self.watch.note(&event, &self.org);
         let seq = self.coalescer.push(event.clone(), &mut self.out);
         event.seq = seq.unwrap_or_else(|| self.coalescer.next_seq());
         self.org.apply(&event);
+        if matches!(event.body, Body::Effect { .. }) {
+            self.watch.set(&self.org.breakpoints, self.step);
+        }
         if let Some(mailbox) = &self.mailbox
             && !matches!(event.body, Body::Keyframe { .. })
         {
@@ -184,6 +194,7 @@ impl Emitter {
         self.flush();
         self.branch = self.history.next_branch();
         self.step = from.step;
+        self.watch.move_to(from.step);
         if let Some(mailbox) = &self.mailbox {
             mailbox.expect_line(contexts.clone());
         }
@@ -257,6 +268,8 @@ impl Emitter {
         self.adopted.clear();
         self.org = self.log.clone();
         self.step = self.org.now.step;
+        self.watch = Watch::default();
+        self.watch.set(&self.org.breakpoints, self.step);
         self.lived_us = self.org.now.us;
         self.started = Instant::now();
     }
@@ -304,7 +317,22 @@ impl Emitter {
                 self.happened.insert("error".to_owned());
                 self.happened.insert(format!("error:{error:?}"));
             }
+            Body::Mark { .. } => self.note_break(event.cause),
             _ => {}
+        }
+    }
+
+    /// A mark that a breakpoint left.
+    fn note_break(&mut self, cause: Option<Seq>) {
+        let by = self
+            .org
+            .commands
+            .iter()
+            .rev()
+            .find(|c| Some(c.seq) == cause);
+        if let Some(Command::Break { on, .. }) = by.map(|c| &c.command) {
+            self.happened.insert("break".to_owned());
+            self.happened.insert(format!("break:{on}"));
         }
     }
 }

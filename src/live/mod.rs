@@ -10,6 +10,7 @@
 //! | `settle` | from one step's tokens to events |
 //! | `splice` | text nobody decodes; starting workers |
 //! | `steer` | what commands do |
+//! | `breakpoint` | watching for places to stop at |
 //! | `travel` | going back: edit, branch, undo |
 //! | `take_over` | a new session from a place of a recorded one |
 //! | `seat`, `retry` | who writes a thread; a worker once more |
@@ -22,6 +23,7 @@
 
 mod approval;
 mod begin;
+mod breakpoint;
 mod config;
 mod convoy;
 mod emitter;

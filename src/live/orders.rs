@@ -1,7 +1,7 @@
 //! Commands from a file, each due at a place in the run.
 
 use super::emitter::Emitter;
-use crate::org::{AskKind, BranchId, Command, ErrorKind, ThreadId};
+use crate::org::{AskKind, BranchId, Breakpoint, Command, ErrorKind, ThreadId};
 use serde::Deserialize;
 use std::collections::VecDeque;
 
@@ -123,6 +123,8 @@ fn check_event(event: &str) -> Result<(), String> {
         ("fork" | "join" | "return", Some(id)) => {
             id.parse::<ThreadId>().is_ok_and(|id| !id.is_organizer())
         }
+        ("break", None) => true,
+        ("break", Some(spec)) => spec.parse::<Breakpoint>().is_ok(),
         ("error", Some(kind)) => {
             serde_json::from_value::<ErrorKind>(serde_json::Value::from(kind)).is_ok()
         }
@@ -133,7 +135,7 @@ fn check_event(event: &str) -> Result<(), String> {
     }
     Err(format!(
         "`{event}` is no event; expected fork, join, return or end, alone or with a thread as in `fork:2`, \
-         or error, error:JoinTwice, answer, ask, ask:fork, plan"
+         or error, error:JoinTwice, answer, break, break:fork, ask, ask:fork, plan"
     ))
 }
 

@@ -181,6 +181,7 @@ impl Session {
     /// Everything between two steps. False when the session is over and nobody wants anything more.
     fn boundary(&mut self, commands: &Receiver<Command>) -> bool {
         loop {
+            self.heed_breakpoints();
             self.fire_orders();
             if !self.drain(commands) {
                 return false;
@@ -196,6 +197,7 @@ impl Session {
                 if self.over() {
                     continue;
                 }
+                self.heed_breakpoints();
                 self.sync_running();
                 if self.can_decode() {
                     let now = Instant::now();

@@ -77,6 +77,10 @@ impl Session {
             Command::Edit { .. } | Command::Branch { .. } | Command::Undo | Command::Redo => {
                 self.travel(command, cause)
             }
+            Command::Break { on, set } => match self.emitter.org.check_breakpoint(on, *set) {
+                Ok(()) => Outcome::Done,
+                Err(why) => refused(why),
+            },
             Command::Speed { tokens_per_s } => {
                 self.tokens_per_s = *tokens_per_s;
                 Outcome::Done

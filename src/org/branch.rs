@@ -198,6 +198,8 @@ impl Organization {
         self.branches.clear();
         // Measured again where it is asked for.
         self.recorded_metrics = None;
+        self.breakpoints.clear();
+        self.stopped_at.clear();
         self
     }
 
@@ -262,6 +264,9 @@ impl Organization {
         } else {
             next.release(now);
         }
+        // So are the places to stop at.
+        next.breakpoints = std::mem::take(&mut self.breakpoints);
+        next.stopped_at.clear();
         next.succeed(self.revision());
         *self = next;
     }
@@ -304,6 +309,7 @@ impl Command {
                 | Self::Continue
                 | Self::Mark { .. }
                 | Self::Speed { .. }
+                | Self::Break { .. }
         ) && !self.travels()
     }
 

@@ -1,5 +1,6 @@
 //! What a person (or a script) asks of a running organization.
 
+use super::breakpoint::{Breakpoint, BreakpointState};
 use super::event::Seat;
 use super::ids::{BranchId, Step, ThreadId};
 use super::seat;
@@ -192,6 +193,14 @@ pub enum Command {
     },
     /// Fork everything on the board, in order.
     PlanRelease,
+    /// Set a breakpoint, switch it off, or delete it.
+    Break {
+        /// Where to stop.
+        on: Breakpoint,
+        /// What becomes of it.
+        #[serde(default, skip_serializing_if = "BreakpointState::is_on")]
+        set: BreakpointState,
+    },
 }
 
 impl Command {
@@ -228,6 +237,7 @@ impl Command {
             Self::PlanDrop { .. } => "plan_drop",
             Self::PlanMove { .. } => "plan_move",
             Self::PlanRelease => "plan_release",
+            Self::Break { .. } => "break",
         }
     }
 
@@ -236,7 +246,7 @@ impl Command {
     pub fn works_after_the_end(&self) -> bool {
         matches!(
             self,
-            Self::Mark { .. } | Self::Interrupt | Self::Speed { .. }
+            Self::Mark { .. } | Self::Interrupt | Self::Speed { .. } | Self::Break { .. }
         ) || self.travels()
     }
 }

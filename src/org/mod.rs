@@ -4,6 +4,7 @@
 
 mod approval;
 mod branch;
+mod breakpoint;
 mod command;
 mod critical_path;
 mod event;
@@ -20,6 +21,9 @@ mod what_if;
 
 pub use approval::{AskKind, AskRecord, Verdict};
 pub use branch::{BranchRecord, Place, Standing, Trail, Turn};
+pub use breakpoint::{
+    BREAKPOINT_SPECS, BadBreakpoint, Breakpoint, BreakpointRecord, BreakpointState,
+};
 pub use command::{Command, Outcome};
 pub use critical_path::{Link, blame, critical_path, slack, slack_of};
 pub use event::{

@@ -6,6 +6,7 @@
 
 use super::approval::{AskRecord, Verdict};
 use super::branch::{BranchRecord, Trail};
+use super::breakpoint::{Breakpoint, BreakpointRecord};
 use super::command::{Command, Outcome};
 use super::event::{
     ActionKind, Author, Body, ErrorKind, Event, Role, RunEnd, Seat, ThreadEnd, WaitOn,
@@ -84,6 +85,12 @@ pub struct Organization {
     /// Sub-queries planned before any was forked.
     #[serde(default, skip_serializing_if = "PlanBoard::is_blank")]
     pub plan: PlanBoard,
+    /// Places to stop at, in the order in which they were set first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub breakpoints: Vec<BreakpointRecord>,
+    /// Breakpoints met since the last token.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stopped_at: Vec<Breakpoint>,
     /// Lived stretches in which everything was held.
     pub pauses: Vec<(Moment, Option<Moment>)>,
     /// Held by a person as a whole.
@@ -261,6 +268,8 @@ impl Organization {
             marks,
             asks,
             plan,
+            breakpoints,
+            stopped_at,
             pauses,
             paused,
             now,
@@ -281,6 +290,8 @@ impl Organization {
             && self.marks == *marks
             && self.asks == *asks
             && self.plan == *plan
+            && self.breakpoints == *breakpoints
+            && self.stopped_at == *stopped_at
             && self.pauses == *pauses
             && self.paused == *paused
             && self.now == *now
@@ -328,11 +339,15 @@ impl Organization {
                 step: event.step,
                 message: message.clone(),
             }),
-            Body::Mark { name } => self.marks.push(MarkRecord {
-                seq: event.seq,
-                at: self.now,
-                name: name.clone(),
-            }),
+            Body::Mark { name } => {
+                self.note_stop(event.cause);
+                self.marks.push(MarkRecord {
+                    seq: event.seq,
+                    at: self.now,
+                    name: name.clone(),
+                });
+            }
+            Body::Tokens { .. } => self.stopped_at.clear(),
             Body::RunEnd {
                 end,
                 answer,
@@ -578,6 +593,7 @@ impl Organization {
         match record.command {
             Command::Pause { thread: None } => self.hold(now),
             Command::Resume { thread: None } | Command::Next => self.release(now),
+            Command::Break { on, set } => self.set_breakpoint(&on, set, record.seq),
             Command::Pause { thread: Some(id) } => self.hold_thread(id, true),
             Command::Resume { thread: Some(id) } => self.hold_thread(id, false),
             Command::Seat { thread: id, to } => {

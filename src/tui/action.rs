@@ -128,6 +128,7 @@ actions! {
     Approvals "approvals" Live ["Y"] "approve" "Look at what waits for your word";
     Board "board" Live ["P"] "plan" "Look at the board of drafts";
     Mark "mark" Live ["m"] "mark" "Name this moment";
+    Breakpoints "breakpoints" Live ["B"] "breakpoints" "Places at which the run stops by itself";
     Slower "slower" Live ["{"] "slower" "Limit decoding to fewer tokens a second";
     Faster "faster" Live ["}"] "faster" "Raise or lift the speed limit";
     Again "again" Live ["R"] "run again" "Run again: another instance, another seed or another query";

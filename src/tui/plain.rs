@@ -7,8 +7,8 @@
 use super::sign::end_word;
 use super::text::{Sanitizer, safe_line};
 use crate::org::{
-    ActionKind, Body, Command, Event, Outcome, PlanChange, RunEnd, SpliceKind, ThreadId, Verdict,
-    WaitOn,
+    ActionKind, Body, BreakpointState, Command, Event, Outcome, PlanChange, RunEnd, SpliceKind,
+    ThreadId, Verdict, WaitOn,
 };
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -277,6 +277,11 @@ fn command_words(command: &Command) -> String {
         } => {
             format!("{name} {thread} after token {token}: {text}")
         }
+        Command::Break { on, set } => match set {
+            BreakpointState::On => format!("{name} on {on}"),
+            BreakpointState::Off => format!("{name} on {on}: off"),
+            BreakpointState::Deleted => format!("{name} on {on}: deleted"),
+        },
         Command::Branch { .. } => branch_words(command),
         Command::Pause { thread: None }
         | Command::Resume { thread: None }

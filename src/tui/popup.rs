@@ -25,6 +25,8 @@ pub enum Purpose {
     CompareWith,
     /// The query of the next session.
     Query,
+    /// The spec of a breakpoint.
+    Breakpoint,
 }
 
 impl Purpose {
@@ -39,6 +41,7 @@ impl Purpose {
             Self::Mark => "mark as",
             Self::CompareWith => "compare with session file",
             Self::Query => "new query",
+            Self::Breakpoint => "break on fork:2, step:40, tokens:200, text:REGEX …",
         }
     }
 }
@@ -85,6 +88,11 @@ pub enum Popup {
         chosen: usize,
         /// A branch to compare with.
         marked: Option<BranchId>,
+    },
+    /// Places at which the run stops by itself.
+    Breakpoints {
+        /// Which row is chosen.
+        chosen: usize,
     },
     /// Two lines side by side: [`super::model::Model::compared`].
     Compare {

@@ -4,6 +4,7 @@
 //! does, `popups` the keys of text fields and menus, `mouse` the mouse.
 
 mod act;
+mod breakpoints;
 mod mouse;
 mod popups;
 mod queue;

@@ -18,6 +18,7 @@ mod again;
 mod approvals;
 mod ask;
 mod board;
+pub mod breakpoints;
 pub mod compare;
 mod composer;
 mod edit;
@@ -113,6 +114,7 @@ fn popups(model: &mut Model, area: Rect, frame: &mut Frame<'_>) {
             Popup::Branches { chosen, marked } => {
                 tree::draw(model, *chosen, *marked, area, buffer);
             }
+            Popup::Breakpoints { chosen } => breakpoints::draw(model, *chosen, area, buffer),
             Popup::Edit => edit::draw(model, area, frame),
             Popup::Palette { text, chosen } => palette::draw(model, text, *chosen, area, frame),
             Popup::Stop => stop::draw(model, area, buffer),

@@ -1,5 +1,6 @@
 //! Whole runs on the scripted engine: what the protocol says happens.
 
+mod breakpoints;
 mod embedded;
 mod engines;
 mod harness;

@@ -14,7 +14,7 @@ use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 
 /// Fields that commands have; what else a line holds belongs to the envelope or to a newer version.
-const COMMAND_FIELDS: [&str; 14] = [
+const COMMAND_FIELDS: [&str; 16] = [
     "do",
     "thread",
     "query",
@@ -29,6 +29,8 @@ const COMMAND_FIELDS: [&str; 14] = [
     "ask",
     "reason",
     "draft",
+    "on",
+    "set",
 ];
 
 /// A float with all its digits: serde_json's quick way may be off in the last place.

@@ -1,8 +1,8 @@
 use super::*;
 use crate::org::{
-    ActionKind, Anchor, AskKind, Command, Draft, ErrorKind, Fate, Metrics, Op, OpKind,
-    Organization, Outcome, PlanChange, Role, RunEnd, Seat, SpliceKind, TextMark, ThreadEnd,
-    Verdict, WaitOn,
+    ActionKind, Anchor, AskKind, Breakpoint, BreakpointState, Command, Draft, ErrorKind, Fate,
+    Metrics, Op, OpKind, Organization, Outcome, PlanChange, Role, RunEnd, Seat, SpliceKind,
+    TextMark, ThreadEnd, Verdict, WaitOn,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -207,6 +207,30 @@ fn plan() -> impl Strategy<Value = Body> {
     .prop_map(|change| Body::Plan { change })
 }
 
+fn breakpoint() -> impl Strategy<Value = Breakpoint> {
+    prop_oneof![
+        Just(Breakpoint::Fork(None)),
+        thread_id()
+            .prop_filter("a worker", |id| !id.is_organizer())
+            .prop_map(|id| Breakpoint::Return(Some(id))),
+        any::<u64>().prop_map(|n| Breakpoint::Step(Step(n))),
+        (option::of(thread_id()), any::<u64>())
+            .prop_map(|(thread, over)| Breakpoint::Tokens { thread, over }),
+        (option::of(thread_id()), "[a-z: ]*[a-z]").prop_map(|(thread, pattern)| {
+            let pattern = pattern.trim_start_matches([':', ' ']).to_owned();
+            Breakpoint::Text { thread, pattern }
+        }),
+    ]
+}
+
+fn breakpoint_state() -> impl Strategy<Value = BreakpointState> {
+    prop::sample::select(vec![
+        BreakpointState::On,
+        BreakpointState::Off,
+        BreakpointState::Deleted,
+    ])
+}
+
 fn command() -> impl Strategy<Value = Command> {
     prop_oneof![
         option::of(thread_id()).prop_map(|thread| Command::Pause { thread }),
@@ -224,6 +248,7 @@ fn command() -> impl Strategy<Value = Command> {
         Just(Command::Continue),
         ".*".prop_map(|name| Command::Mark { name }),
         any::<u32>().prop_map(|tokens_per_s| Command::Speed { tokens_per_s }),
+        (breakpoint(), breakpoint_state()).prop_map(|(on, set)| Command::Break { on, set }),
     ]
 }
 

@@ -1,5 +1,6 @@
 //! What each action does.
 
+use super::breakpoints;
 use super::select::{self, Move};
 use super::steer::steer;
 use super::travel::travel;
@@ -34,6 +35,7 @@ pub fn act(model: &mut Model, action: Action, key: Option<KeyEvent>) -> Vec<Effe
         | Action::Board
         | Action::Slower
         | Action::Faster => steer(model, action),
+        Action::Breakpoints => breakpoints::open(model),
         Action::Edit
         | Action::Branch
         | Action::Undo

@@ -1,7 +1,7 @@
 //! Keys of whatever takes text or answers: fields, palette, picker, questions, the composer.
 
 use super::act::act;
-use super::{Effect, Place, leave, queue, seat, select, travel};
+use super::{Effect, Place, breakpoints, leave, queue, seat, select, travel};
 use crate::org::Command;
 use crate::tui::action::{Context, Row, find};
 use crate::tui::app::Next;
@@ -37,6 +37,7 @@ pub fn key(model: &mut Model, key: KeyEvent) -> Option<Vec<Effect>> {
         }
         Popup::Composer => Some(composer(model, key)),
         Popup::Edit => Some(travel::edit_key(model, key)),
+        Popup::Breakpoints { .. } => Some(breakpoints::key(model, key)),
         Popup::Branches { .. } => Some(travel::branches_key(model, key)),
         Popup::Letter { .. } => Some(seat::key(model, key)),
         Popup::Approvals { .. } => Some(queue::approvals_key(model, key)),
@@ -179,6 +180,7 @@ fn submit(model: &mut Model, purpose: Purpose, text: &str) -> Vec<Effect> {
                 Vec::new()
             }
         },
+        Purpose::Breakpoint => breakpoints::add(model, text),
         Purpose::CompareWith => travel::compare_with(model, text),
         Purpose::Query if text.is_empty() => Vec::new(),
         Purpose::Query => match (model.accepts)(text) {

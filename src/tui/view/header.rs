@@ -189,6 +189,12 @@ fn parts(model: &Model) -> Vec<Part> {
     parts
 }
 
+/// The breakpoints at which the run stands.
+fn stops(model: &Model) -> Vec<String> {
+    let at = model.organization.stopped_at.iter();
+    at.map(|on| model.look.safe(&on.to_string())).collect()
+}
+
 fn state(model: &Model) -> Vec<Span<'static>> {
     let look = &model.look;
     let signs = &look.signs;
@@ -199,7 +205,15 @@ fn state(model: &Model) -> Vec<Span<'static>> {
         RunState::Loading => one(spinner(model), "LOADING", "state.waiting"),
         RunState::Live => one(signs.live, "LIVE", "state.running"),
         RunState::Pausing => one(signs.paused, "PAUSING", "state.paused"),
-        RunState::Paused => one(signs.paused, "PAUSED", "state.paused"),
+        RunState::Paused => {
+            let mut spans = one(signs.paused, "PAUSED", "state.paused");
+            let at: Vec<String> = stops(model);
+            if !at.is_empty() {
+                let text = fit(&format!(" at {}", at.join(", ")), 28, signs.ellipsis);
+                spans.push(span(text, look.style("state.paused")));
+            }
+            spans
+        }
         RunState::Frozen => {
             let idle = model.now.saturating_sub(model.last_event).as_secs();
             one(signs.failed, &format!("FROZEN {idle} s"), "ui.badge.error")
