@@ -1,6 +1,7 @@
 //! The whole screen: what it looks like, what keys do to it, when it draws.
 
 mod app;
+mod breakpoints;
 mod cost;
 mod keys;
 mod pictures;
