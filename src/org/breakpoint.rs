@@ -72,8 +72,8 @@ impl Breakpoint {
             Self::Join(thread) => format!("{} is joined", whom(thread)),
             Self::Return(thread) => format!("{} returns", whom(thread)),
             Self::Answer => "the organizer begins its answer".into(),
-            Self::Error(None) => "any error".into(),
-            Self::Error(Some(kind)) => format!("the error {kind:?}"),
+            Self::Error(None) => "any error happens".into(),
+            Self::Error(Some(kind)) => format!("the error {kind:?} happens"),
             Self::Step(step) => format!("step {step} is done"),
             Self::Tokens { thread, over } => format!("{} has over {over} tokens", whom(thread)),
             Self::Text {

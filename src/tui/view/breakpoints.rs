@@ -63,7 +63,7 @@ pub fn draw(model: &Model, chosen: usize, area: Rect, buffer: &mut Buffer) {
             String::new()
         };
         let spec = fit(&look.safe(&row.on.to_string()), 24, look.signs.ellipsis);
-        let text = format!("{spec:<24}  stops when {}{here}", row.on.words());
+        let text = format!("{spec:<24} when {}{here}", row.on.words());
         let cells = usize::from(inside.width).saturating_sub(2);
         let style = look.style(if row.active == Some(true) {
             "ui.text"
