@@ -163,3 +163,34 @@ fn a_key_is_painted_within_two_frames_through_a_minute_of_eight_lanes() {
         "{first:?} became {last:?}"
     );
 }
+
+/// A step takes 5 ms; the screen is drawn at most 33 ms later.
+#[test]
+#[ignore = "slow: two hundred pauses among eight lanes"]
+fn a_steering_key_is_seen_to_act_within_a_step_and_a_frame() {
+    let lines = crowd(8, 100_000, 200);
+    let desk = Desk::new(&lines);
+    let mut s = desk
+        .run(&["--capacity", "9", "--no-record"])
+        .size(160, 48)
+        .spawn();
+    s.wait_for("8.100");
+    let mut times: Vec<Duration> = Vec::new();
+    for _ in 0..100 {
+        let paused = |screen: &vt100::Screen| screen.contents().contains("PAUSED");
+        times.push(s.time_to_paint(" ", paused));
+        std::thread::sleep(Duration::from_millis(53));
+        times.push(s.time_to_paint(" ", |screen| screen.contents().contains("LIVE")));
+        std::thread::sleep(Duration::from_millis(71));
+    }
+    leave(&mut s);
+    times.sort();
+    let p95 = times[times.len() * 95 / 100];
+    println!(
+        "key to effect over {} keys: median {:?}, p95 {p95:?}, max {:?}",
+        times.len(),
+        times[times.len() / 2],
+        times[times.len() - 1]
+    );
+    assert!(p95 < Duration::from_millis(38), "{p95:?}");
+}
