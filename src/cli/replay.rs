@@ -23,12 +23,16 @@ use std::io::Write;
 use std::path::PathBuf;
 
 /// Sessions that ship in the binary: name and content.
-const SHIPPED: [(&str, &[u8]); 9] = [
+const SHIPPED: [(&str, &[u8]); 10] = [
     (
         "countdown.jsonl",
         include_bytes!("../../sessions/countdown.jsonl"),
     ),
     ("hard.jsonl", include_bytes!("../../sessions/hard.jsonl")),
+    (
+        "branch.jsonl",
+        include_bytes!("../../sessions/branch.jsonl"),
+    ),
     (
         "sequential.jsonl",
         include_bytes!("../../sessions/sequential.jsonl"),
