@@ -9,7 +9,7 @@
 //! ```
 //!
 //! * [`app`] waits for everything and decides when to draw ([`pace`]); [`surface`] is what it draws on;
-//!   [`escape`] puts keys together that arrived in pieces.
+//!   `escape` puts keys together that arrived in pieces.
 //! * [`source`] is a running session or a [`replay`]; both fill the same [`model`].
 //! * [`update`] is pure: what a key means comes from [`keymap`], made of the one table in [`action`].
 //! * [`ideal`], [`layout`], [`rate`], [`habit`] derive what is shown; [`view`] draws it, one panel a file.

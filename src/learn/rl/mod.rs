@@ -3,7 +3,7 @@
 //! A *unit* is one run: the organizer's thread and all its workers'. For each query a group of units is decoded
 //! by ordinary sessions with the present weights ([`rollout`]); each unit gets one reward, its advantage is
 //! relative to its group, and every token that one of its threads decoded, in either role, shares that advantage
-//! ([`unit`], [`objective`]). Text that was spliced in teaches nothing. This is GRPO extended to
+//! ([`mod@unit`], [`objective`]). Text that was spliced in teaches nothing. This is GRPO extended to
 //! organizer-worker units, as in the AsyncThink paper.
 //!
 //! [`train()`] is deterministic and resumes exactly, like stage 1. Besides the files of every training it keeps
