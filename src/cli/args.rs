@@ -75,6 +75,12 @@ pub enum Verb {
     Eval(Box<EvalArgs>),
     /// Verify an answer to a task, read from standard input
     VerifyAnswer(VerifyAnswerArgs),
+    /// List the commands that a running organization takes
+    Commands {
+        /// Print a JSON array
+        #[arg(long)]
+        json: bool,
+    },
     /// Print shell completions
     Completions {
         /// For which shell

@@ -2,6 +2,7 @@
 
 mod args;
 mod asked;
+mod commands;
 mod diff;
 mod doctor;
 mod engine;
@@ -116,6 +117,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
     match cli.verb {
         None => run::demo(&config, &screen),
         Some(Verb::Run(args)) => run::run(*args, &config, &screen),
+        Some(Verb::Commands { json }) => commands::run(json),
         Some(Verb::Resume(args)) => resume::run(args, &config, &screen),
         Some(Verb::Replay(args)) => replay::run(&args, &config, &screen),
         Some(Verb::Inspect(args)) => inspect::run(&args),

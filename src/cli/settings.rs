@@ -55,6 +55,9 @@ layered! {
         /// End the run at the first format error
         #[arg(long, env = "ORGTOP_STRICT", num_args = 0..=1, default_missing_value = "true", require_equals = true)]
         pub strict: bool,
+        /// Forbid illegal actions of the organizer before they happen
+        #[arg(long, env = "ORGTOP_GUARD", num_args = 0..=1, default_missing_value = "true", require_equals = true)]
+        pub guard: bool,
         /// Turn on the checkpoint's thinking mode, where it has one
         #[arg(long, env = "ORGTOP_THINKING", num_args = 0..=1, default_missing_value = "true", require_equals = true)]
         pub thinking: bool,
@@ -285,6 +288,7 @@ impl RunOptions {
             capacity: self.capacity,
             pool: self.pool.unwrap_or(base.pool),
             strict: self.strict.unwrap_or(base.strict),
+            guard: self.guard.unwrap_or(base.guard),
             thinking: self.thinking.unwrap_or(base.thinking),
             sampling,
             limits: Limits {

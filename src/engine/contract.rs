@@ -8,6 +8,7 @@
 //! Tokens are the truth. Whatever an engine caches (KV pages, server-side prefixes) can be dropped
 //! and rebuilt from the tokens without changing what is decoded.
 
+use super::veto::Veto;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -109,6 +110,9 @@ pub enum SeqOp {
     Hold(SeqId),
     /// Change how a sequence samples from the next token on.
     Sample(SeqId, Sampling),
+    /// Forbid tokens from the next one on, in place of what was forbidden before. An engine that does not
+    /// choose tokens itself leaves it aside.
+    Forbid(SeqId, Option<Veto>),
     /// Forget the sequence; its memory returns at once.
     Close(SeqId),
 }
@@ -130,6 +134,8 @@ pub struct Decoded {
     pub logprob: Option<f32>,
     /// Most likely tokens at this position, best first, where asked for and known.
     pub alternatives: Vec<(TokenId, f32)>,
+    /// Tokens that were drawn before it and were forbidden, in order.
+    pub vetoed: Vec<TokenId>,
 }
 
 /// Why a sequence cannot go on. It is held; the caller decides what follows.

@@ -8,6 +8,7 @@ pub mod embedded;
 pub mod local;
 pub mod sampler;
 mod scripted;
+pub mod veto;
 
 pub use contract::{
     ChatMessage, ChatRole, Decoded, Engine, EngineCard, EngineError, Epoch, ModelCard, Priority,
@@ -15,3 +16,4 @@ pub use contract::{
 };
 pub use device_thread::EngineThread;
 pub use scripted::{Script, ScriptError, Scripted};
+pub use veto::{Forbids, Veto};

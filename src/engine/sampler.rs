@@ -22,6 +22,12 @@ impl Key {
         Self(mix(fnv))
     }
 
+    /// The key of draw `attempt` at a position, where an earlier one was refused.
+    #[must_use]
+    pub fn again(self, attempt: usize) -> Self {
+        Self(mix(self.0 ^ mix(attempt as u64)))
+    }
+
     /// The number in `[0, 1)` that belongs to `seed` and `position`.
     #[must_use]
     pub fn draw(self, seed: u64, position: usize) -> f64 {

@@ -335,7 +335,8 @@ impl Scripted {
                     s.running = false;
                 }
             }
-            SeqOp::Sample(..) => {}
+            // It plays what it was given.
+            SeqOp::Sample(..) | SeqOp::Forbid(..) => {}
             SeqOp::Close(seq) => {
                 self.sequences.remove(&seq);
             }
@@ -473,6 +474,7 @@ impl Engine for Scripted {
                 eos: false,
                 logprob: None,
                 alternatives: Vec::new(),
+                vetoed: Vec::new(),
             });
         }
         output.stats.busy_us = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);

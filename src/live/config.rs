@@ -32,6 +32,8 @@ pub struct RunConfig {
     pub sampling: Sampling,
     /// Token budgets.
     pub limits: Limits,
+    /// Whether illegal actions of the organizer are forbidden before they happen.
+    pub guard: bool,
     /// Tokens a second and thread; 0: no limit.
     pub tokens_per_s: u32,
     /// Who writes which thread from the start, where it is not the model.
@@ -56,6 +58,7 @@ impl Default for RunConfig {
             thinking: false,
             sampling: Sampling::default(),
             limits: Limits::default(),
+            guard: false,
             tokens_per_s: 0,
             seats: BTreeMap::new(),
             ask: Vec::new(),
@@ -113,6 +116,7 @@ impl RunConfig {
             seats: self.seats.clone(),
             ask: self.ask.clone(),
             plan: self.plan,
+            guard: self.guard,
             tau: DEFAULT_TAU,
             parent: None,
         }

@@ -179,6 +179,7 @@ impl Hub {
         | SeqOp::Run(seq)
         | SeqOp::Hold(seq)
         | SeqOp::Sample(seq, _)
+        | SeqOp::Forbid(seq, _)
         | SeqOp::Close(seq)
         | SeqOp::Open { seq, .. }) = &mut op;
         let own = (number, *seq);

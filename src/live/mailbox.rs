@@ -7,6 +7,7 @@
 use crate::org::{Body, Event, ThreadId};
 use crate::record::{Header, RestoredThread};
 use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use tokio::sync::Notify;
 
@@ -87,9 +88,23 @@ struct Inner {
 pub struct Mailbox {
     inner: Mutex<Inner>,
     posted: Notify,
+    /// Somebody without a screen may still ask for something.
+    listens: AtomicBool,
 }
 
 impl Mailbox {
+    /// Says whether somebody without a screen may still ask for something: a session that stands still then
+    /// waits.
+    pub fn listen(&self, listens: bool) {
+        self.listens.store(listens, Ordering::Release);
+    }
+
+    /// See [`Self::listen`].
+    #[must_use]
+    pub fn listens(&self) -> bool {
+        self.listens.load(Ordering::Acquire)
+    }
+
     /// Adds an event, merging tokens with what waits already.
     pub fn post(&self, event: Event) {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);

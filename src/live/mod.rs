@@ -10,6 +10,7 @@
 //! | `settle` | from one step's tokens to events |
 //! | `splice` | text nobody decodes; starting workers |
 //! | `steer` | what commands do |
+//! | `guard` | which tokens are forbidden |
 //! | `breakpoint` | watching for places to stop at |
 //! | `travel` | going back: edit, branch, undo |
 //! | `take_over` | a new session from a place of a recorded one |
@@ -27,6 +28,7 @@ mod breakpoint;
 mod config;
 mod convoy;
 mod emitter;
+mod guard;
 mod launch;
 mod mailbox;
 mod orders;

@@ -4,6 +4,8 @@
 //! decides by [`crate::org::rules`] alone. Commands are served between steps only.
 
 use super::emitter::Emitter;
+use super::guard::Told;
+use super::mailbox::Mailbox;
 use super::orders::Order;
 use super::runner::{Blocked, Runner};
 use super::tool::{ToolSet, Tools};
@@ -97,6 +99,8 @@ pub struct Session {
     next_step_at: Instant,
     audience: Audience,
     stuck: bool,
+    /// What the guard told the engine.
+    pub(super) told: Told,
     held_by_recorder: bool,
 }
 
@@ -127,6 +131,7 @@ impl Session {
             next_step_at: Instant::now(),
             audience,
             stuck: false,
+            told: None,
             held_by_recorder: false,
         }
     }
@@ -161,8 +166,11 @@ impl Session {
 
     /// Serves commands up to the next step; what the engine is to do in it. `None` when the session is over.
     pub(super) fn before_step(&mut self, commands: &Receiver<Command>) -> Option<Vec<SeqOp>> {
-        self.boundary(commands)
-            .then(|| std::mem::take(&mut self.ops))
+        if !self.boundary(commands) {
+            return None;
+        }
+        self.set_guard();
+        Some(std::mem::take(&mut self.ops))
     }
 
     /// Takes in what the step produced.
@@ -182,6 +190,8 @@ impl Session {
     fn boundary(&mut self, commands: &Receiver<Command>) -> bool {
         loop {
             self.heed_breakpoints();
+            // Before commands are taken: none comes after it says no.
+            let listens = self.emitter.mailbox().is_some_and(Mailbox::listens);
             self.fire_orders();
             if !self.drain(commands) {
                 return false;
@@ -210,7 +220,8 @@ impl Session {
                     }
                     continue;
                 }
-                let nobody_comes = self.audience == Audience::Nobody && !self.tools.busy();
+                let nobody_comes =
+                    self.audience == Audience::Nobody && !listens && !self.tools.busy();
                 if nobody_comes && !self.held_by_recorder {
                     self.stuck = true;
                     self.command(Command::Interrupt, Author::System);

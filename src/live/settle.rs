@@ -92,6 +92,7 @@ impl Session {
                 vec![token.alternatives]
             },
         };
+        self.note_vetoes(id, token.vetoed);
         self.emitter.emit(Author::Model, Some(id), None, body);
     }
 

@@ -77,6 +77,7 @@ impl Session {
             Command::Edit { .. } | Command::Branch { .. } | Command::Undo | Command::Redo => {
                 self.travel(command, cause)
             }
+            Command::Set { .. } => Outcome::Done,
             Command::Break { on, set } => match self.emitter.org.check_breakpoint(on, *set) {
                 Ok(()) => Outcome::Done,
                 Err(why) => refused(why),

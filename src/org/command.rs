@@ -193,6 +193,11 @@ pub enum Command {
     },
     /// Fork everything on the board, in order.
     PlanRelease,
+    /// Change how the run goes on, from the next step on.
+    Set {
+        /// Whether illegal actions of the organizer are forbidden before they happen.
+        guard: Switch,
+    },
     /// Set a breakpoint, switch it off, or delete it.
     Break {
         /// Where to stop.
@@ -237,6 +242,7 @@ impl Command {
             Self::PlanDrop { .. } => "plan_drop",
             Self::PlanMove { .. } => "plan_move",
             Self::PlanRelease => "plan_release",
+            Self::Set { .. } => "set",
             Self::Break { .. } => "break",
         }
     }
@@ -249,6 +255,16 @@ impl Command {
             Self::Mark { .. } | Self::Interrupt | Self::Speed { .. } | Self::Break { .. }
         ) || self.travels()
     }
+}
+
+/// On or off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Switch {
+    /// On.
+    On,
+    /// Off.
+    Off,
 }
 
 /// What became of a command.

@@ -369,6 +369,14 @@ pub enum Body {
         #[serde(skip_serializing_if = "Option::is_none")]
         anchor: Option<Anchor>,
     },
+    /// Tokens that were drawn and that the guard refused; the next token was drawn in their place.
+    Veto {
+        /// Token ids.
+        ids: Vec<u32>,
+        /// Their bytes, concatenated.
+        #[serde(flatten)]
+        bytes: TextBytes,
+    },
     /// A thread stops decoding to wait.
     Wait {
         /// For what.

@@ -6,6 +6,7 @@ mod approval;
 mod branch;
 mod breakpoint;
 mod command;
+mod command_line;
 mod critical_path;
 mod event;
 mod ids;
@@ -24,7 +25,8 @@ pub use branch::{BranchRecord, Place, Standing, Trail, Turn};
 pub use breakpoint::{
     BREAKPOINT_SPECS, BadBreakpoint, Breakpoint, BreakpointRecord, BreakpointState,
 };
-pub use command::{Command, Outcome};
+pub use command::{Command, Outcome, Switch};
+pub use command_line::{Arg, ArgKind, COMMANDS, CommandForm, parse_command};
 pub use critical_path::{Link, blame, critical_path, slack, slack_of};
 pub use event::{
     ActionKind, Anchor, Author, Body, ErrorKind, Event, Role, RunEnd, Seat, SpliceKind, TextBytes,

@@ -7,7 +7,7 @@
 use super::approval::{AskRecord, Verdict};
 use super::branch::{BranchRecord, Trail};
 use super::breakpoint::{Breakpoint, BreakpointRecord};
-use super::command::{Command, Outcome};
+use super::command::{Command, Outcome, Switch};
 use super::event::{
     ActionKind, Author, Body, ErrorKind, Event, Role, RunEnd, Seat, ThreadEnd, WaitOn,
 };
@@ -85,6 +85,9 @@ pub struct Organization {
     /// Sub-queries planned before any was forked.
     #[serde(default, skip_serializing_if = "PlanBoard::is_blank")]
     pub plan: PlanBoard,
+    /// Whether the guard was switched on or off; `None`: as the header says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guard: Option<Switch>,
     /// Places to stop at, in the order in which they were set first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub breakpoints: Vec<BreakpointRecord>,
@@ -268,6 +271,7 @@ impl Organization {
             marks,
             asks,
             plan,
+            guard,
             breakpoints,
             stopped_at,
             pauses,
@@ -290,6 +294,7 @@ impl Organization {
             && self.marks == *marks
             && self.asks == *asks
             && self.plan == *plan
+            && self.guard == *guard
             && self.breakpoints == *breakpoints
             && self.stopped_at == *stopped_at
             && self.pauses == *pauses
@@ -458,6 +463,7 @@ impl Organization {
                 prompt_tokens: prompt.len() as u64,
                 tokens: 0,
                 spliced_tokens: 0,
+                vetoes: 0,
                 text_bytes: 0,
                 ops: Vec::new(),
                 acted: 0,
@@ -507,6 +513,7 @@ impl Organization {
                 thread.text_bytes += bytes.0.len() as u64;
                 thread.last = now;
             }
+            Body::Veto { ids, .. } => thread.vetoes += ids.len() as u64,
             Body::Splice { ids, bytes, .. } => {
                 thread.spliced_tokens += ids.len() as u64;
                 thread.text_bytes += bytes.0.len() as u64;
@@ -593,6 +600,7 @@ impl Organization {
         match record.command {
             Command::Pause { thread: None } => self.hold(now),
             Command::Resume { thread: None } | Command::Next => self.release(now),
+            Command::Set { guard } => self.guard = Some(guard),
             Command::Break { on, set } => self.set_breakpoint(&on, set, record.seq),
             Command::Pause { thread: Some(id) } => self.hold_thread(id, true),
             Command::Resume { thread: Some(id) } => self.hold_thread(id, false),

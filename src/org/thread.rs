@@ -48,6 +48,14 @@ pub enum People {
     Instant,
 }
 
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the shape that serde asks for"
+)]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
 /// One decoding trace.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Thread {
@@ -80,6 +88,9 @@ pub struct Thread {
     pub began: Moment,
     /// When it last decoded or changed.
     pub last: Moment,
+    /// Tokens that the guard refused.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub vetoes: u64,
     /// When it stood still.
     pub waits: Vec<LivedWait>,
     /// When a person or a tool wrote it.

@@ -71,7 +71,7 @@ pub enum Position {
 }
 
 /// Incremental scanner of one thread.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Scanner {
     grammar: Grammar,
     position: Position,
@@ -101,6 +101,40 @@ impl Scanner {
     #[must_use]
     pub fn position(&self) -> Position {
         self.position
+    }
+
+    /// Which tags mean something to it.
+    #[must_use]
+    pub fn grammar(&self) -> Grammar {
+        self.grammar
+    }
+
+    /// Bytes read last that may become a tag, from its `<`.
+    #[must_use]
+    pub fn candidate(&self) -> &[u8] {
+        &self.candidate
+    }
+
+    /// A scanner that finds the same from here on, but for places and the wording of the tag that is open: of
+    /// its text only as much is kept as tells whether it is blank.
+    #[must_use]
+    pub fn outline(&self) -> Self {
+        let blank = self
+            .content
+            .utf8_chunks()
+            .all(|chunk| chunk.valid().trim().is_empty());
+        Self {
+            candidate_from: 0,
+            opened_at: 0,
+            content: if blank {
+                self.content.clone()
+            } else {
+                b"x".to_vec()
+            },
+            grammar: self.grammar,
+            position: self.position,
+            candidate: self.candidate.clone(),
+        }
     }
 
     /// The text inside the tag that is open, so far and trimmed; `None` outside of tags.

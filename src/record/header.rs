@@ -152,6 +152,9 @@ pub struct Header {
     /// Whether the first Forks stand on a board until they are released.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub plan: bool,
+    /// Whether illegal actions of the organizer are forbidden before they happen.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub guard: bool,
     /// Cap of the concurrency reward.
     #[serde(default = "default_tau")]
     pub tau: f64,

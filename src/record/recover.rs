@@ -302,6 +302,7 @@ fn remake(source: &Arc<Source>, path: &Path) -> io::Result<Option<Vec<u8>>> {
         seats: std::collections::BTreeMap::new(),
         ask: Vec::new(),
         plan: false,
+        guard: false,
         tau: tau.unwrap_or(crate::org::DEFAULT_TAU),
         parent: None,
     };

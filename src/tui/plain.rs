@@ -8,7 +8,7 @@ use super::sign::end_word;
 use super::text::{Sanitizer, safe_line};
 use crate::org::{
     ActionKind, Body, BreakpointState, Command, Event, Outcome, PlanChange, RunEnd, SpliceKind,
-    ThreadId, Verdict, WaitOn,
+    Switch, ThreadId, Verdict, WaitOn,
 };
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -113,6 +113,14 @@ impl PlainLog {
                     ActionKind::Return => writeln!(out, "[{thread}] step {step}: returns: {text}"),
                     ActionKind::Answer => writeln!(out, "[{thread}] step {step}: answers: {text}"),
                 }
+            }
+            Body::Veto { ids, bytes } => {
+                let text = String::from_utf8_lossy(&bytes.0);
+                let (count, text) = (ids.len(), safe_line(text.trim()));
+                writeln!(
+                    out,
+                    "[{thread}] step {step}: the guard refused {count} tokens: {text}"
+                )
             }
             Body::Wait { on } => match on {
                 WaitOn::Join(child) => writeln!(out, "[{thread}] step {step}: waits for {child}"),
@@ -277,6 +285,10 @@ fn command_words(command: &Command) -> String {
         } => {
             format!("{name} {thread} after token {token}: {text}")
         }
+        Command::Set { guard } => match guard {
+            Switch::On => format!("{name} guard on"),
+            Switch::Off => format!("{name} guard off"),
+        },
         Command::Break { on, set } => match set {
             BreakpointState::On => format!("{name} on {on}"),
             BreakpointState::Off => format!("{name} on {on}: off"),

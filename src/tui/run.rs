@@ -7,8 +7,9 @@ use super::source::{LiveSource, Source};
 use super::terminal::Screen;
 use super::terminal::signals::{Ending, Notice, watch};
 use crate::live::Phase;
-use crate::org::Command;
-use std::io::{self, Write};
+use crate::org::{Command, parse_command};
+use std::io::{self, BufRead, Read, Write};
+use std::sync::Arc;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 /// Shows a running session until the person leaves. The first frame is drawn at once, whatever the
@@ -41,8 +42,13 @@ pub fn run_plain(source: &LiveSource, out: &mut impl Write) -> io::Result<Exit> 
         // Only fails when the loop is gone, and then nobody needs it.
         let _ = send.send(notice);
     })?;
+    let (send, wrong) = unbounded_channel();
+    listen(source, move |why| {
+        // Only fails when the loop is gone, and then nobody reads it.
+        let _ = send.send(why);
+    })?;
     let runtime = tokio::runtime::Builder::new_current_thread().build()?;
-    let exit = runtime.block_on(lines(source, signals, out));
+    let exit = runtime.block_on(lines(source, signals, wrong, out));
     if exit.is_err() {
         // Fails only where the session is over already.
         let _ = source.commands.send(Command::Interrupt);
@@ -51,9 +57,46 @@ pub fn run_plain(source: &LiveSource, out: &mut impl Write) -> io::Result<Exit> 
     exit
 }
 
+/// Longest line that is read as a command.
+const LONGEST_LINE: u64 = 64 << 10;
+
+/// Reads commands from standard input, a line each, on a thread of its own, until it ends. `complain` is told
+/// of lines that are none.
+fn listen(source: &LiveSource, complain: impl Fn(String) + Send + 'static) -> io::Result<()> {
+    let (commands, mailbox) = (source.commands.clone(), Arc::clone(&source.mailbox));
+    mailbox.listen(true);
+    std::thread::Builder::new()
+        .name("commands".into())
+        .spawn(move || {
+            let mut input = io::stdin().lock();
+            let mut line = Vec::new();
+            loop {
+                line.clear();
+                let read = (&mut input).take(LONGEST_LINE).read_until(b'\n', &mut line);
+                if !matches!(read, Ok(count) if count > 0) {
+                    break;
+                }
+                let text = String::from_utf8_lossy(&line);
+                match parse_command(&text) {
+                    _ if text.trim().is_empty() => {}
+                    Ok(command) => {
+                        if commands.send(command).is_err() {
+                            break;
+                        }
+                    }
+                    Err(why) => complain(why),
+                }
+            }
+            // Whatever was asked has been sent by now.
+            mailbox.listen(false);
+        })?;
+    Ok(())
+}
+
 async fn lines(
     source: &LiveSource,
     mut signals: UnboundedReceiver<Notice>,
+    mut wrong: UnboundedReceiver<String>,
     out: &mut impl Write,
 ) -> io::Result<Exit> {
     let mut log = PlainLog::default();
@@ -77,6 +120,9 @@ async fn lines(
         }
         tokio::select! {
             () = source.mailbox.posted() => {}
+            Some(why) = wrong.recv() => {
+                writeln!(out, "refused: {}", super::text::safe_line(&why))?;
+            }
             Some(notice) = signals.recv() => {
                 if let Notice::End(signal) = notice {
                     ending = Some(signal);

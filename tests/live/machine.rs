@@ -87,7 +87,7 @@ impl Seen {
             SeqOp::Close(seq) => self.open.remove(seq).is_some(),
             SeqOp::Run(seq) => known(seq, &self.open),
             // A worker that ends in the step in which it is held is closed first.
-            SeqOp::Hold(_) | SeqOp::Sample(..) => true,
+            SeqOp::Hold(_) | SeqOp::Sample(..) | SeqOp::Forbid(..) => true,
         };
         if !sense {
             self.wrong.push(format!("{op:?}"));

@@ -3,6 +3,7 @@
 mod breakpoints;
 mod embedded;
 mod engines;
+mod guard;
 mod harness;
 mod machine;
 mod protocol;

@@ -64,6 +64,7 @@ impl Story {
             pool: orgtop::record::PoolPolicy::Wait,
             strict: false,
             thinking: false,
+            guard: false,
             sampling: Sampling::default(),
             limits: Limits::default(),
             task: None,

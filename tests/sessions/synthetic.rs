@@ -65,6 +65,7 @@ pub fn header(id: &str, capacity: u32) -> Header {
         pool: Default::default(),
         strict: false,
         thinking: false,
+        guard: false,
         sampling: Sampling::default(),
         limits: Default::default(),
         task: None,

@@ -7,7 +7,7 @@ use crate::engine::contract::{
     ChatMessage, Decoded, Engine, EngineCard, EngineError, SeqOp, StepOutput, StepStats, Stop,
     TokenId,
 };
-use crate::engine::sampler::sample;
+use crate::engine::veto::sample_unless;
 use candle_core::Tensor;
 use std::time::{Duration, Instant};
 
@@ -53,14 +53,21 @@ impl LocalEngine {
                 continue;
             };
             let position = sequence.tokens.len();
-            let choice = sample(
-                logits.to_vec(),
+            let vocabulary = self.text.vocabulary();
+            let choice = sample_unless(
+                logits,
                 &sequence.sampling,
                 sequence.key,
                 position,
                 sequence.decoded_tokens(),
+                |token| {
+                    sequence.forbid.as_ref().is_some_and(|veto| {
+                        veto.0
+                            .forbids(vocabulary.bytes(token), vocabulary.is_eos(token))
+                    })
+                },
             );
-            let Some(choice) = choice else {
+            let Some((choice, vetoed)) = choice else {
                 self.planner.hold(share.seq);
                 let why = Stop::Failed("the model's logits are not numbers".into());
                 output.stopped.push((share.seq, why));
@@ -74,6 +81,7 @@ impl LocalEngine {
                 eos: self.text.vocabulary().is_eos(choice.token),
                 logprob: Some(choice.logprob),
                 alternatives: choice.alternatives,
+                vetoed,
             });
             self.planner.decoded(share.seq, choice.token);
         }

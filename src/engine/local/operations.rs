@@ -27,6 +27,7 @@ impl Planner {
                     key: Key::new(&key),
                     sampling,
                     priority,
+                    forbid: None,
                     epoch: Default::default(),
                     running: false,
                     tokens: parent.map_or_else(Vec::new, |(p, len)| p.tokens[..len].to_vec()),
@@ -71,6 +72,7 @@ impl Planner {
             SeqOp::Run(seq) => self.find(seq)?.running = true,
             SeqOp::Hold(seq) => self.find(seq)?.running = false,
             SeqOp::Sample(seq, sampling) => self.find(seq)?.sampling = sampling,
+            SeqOp::Forbid(seq, veto) => self.find(seq)?.forbid = veto,
             SeqOp::Close(seq) => {
                 if let Some(at) = self.sequences.iter().position(|s| s.id == seq) {
                     self.sequences.remove(at).evict(&mut self.pool);

@@ -3,6 +3,7 @@
 use super::pages::{PAGE, PageId, PagePool};
 use crate::engine::contract::{Epoch, Priority, Sampling, SeqId, TokenId};
 use crate::engine::sampler::Key;
+use crate::engine::veto::Veto;
 
 /// A sequence.
 #[derive(Debug)]
@@ -15,6 +16,8 @@ pub struct Sequence {
     pub sampling: Sampling,
     /// Its rank when memory is short.
     pub priority: Priority,
+    /// What it may not draw.
+    pub forbid: Option<Veto>,
     /// How often it was cut.
     pub epoch: Epoch,
     /// Whether it decodes.
@@ -100,7 +103,7 @@ impl Sequence {
     }
 
     /// Tokens it decoded so far.
-    pub fn decoded_tokens(&self) -> impl Iterator<Item = TokenId> + '_ {
+    pub fn decoded_tokens(&self) -> impl Iterator<Item = TokenId> + Clone + '_ {
         let pairs = self.tokens.iter().zip(&self.decoded);
         pairs
             .filter(|(_, decoded)| **decoded)

@@ -14,7 +14,7 @@ use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 
 /// Fields that commands have; what else a line holds belongs to the envelope or to a newer version.
-const COMMAND_FIELDS: [&str; 16] = [
+const COMMAND_FIELDS: [&str; 17] = [
     "do",
     "thread",
     "query",
@@ -30,6 +30,7 @@ const COMMAND_FIELDS: [&str; 16] = [
     "reason",
     "draft",
     "on",
+    "guard",
     "set",
 ];
 
@@ -90,6 +91,15 @@ struct SpliceBody {
     shortened: bool,
     #[serde(default)]
     prev: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct VetoBody {
+    ids: Vec<u32>,
+    #[serde(default)]
+    text: Option<String>,
+    #[serde(default)]
+    b64: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -224,6 +234,11 @@ pub(super) fn parse_body(
                 text: b.text,
                 anchor: b.anchor,
             }
+        }
+        "veto" => {
+            let b: VetoBody = read(line).map_err(bad)?;
+            let bytes = text_bytes(b.text, b.b64).map_err(bad)?;
+            Body::Veto { ids: b.ids, bytes }
         }
         "wait" => Body::Wait {
             on: read::<WaitBody>(line).map_err(bad)?.on,

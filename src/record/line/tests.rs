@@ -1,7 +1,7 @@
 use super::*;
 use crate::org::{
     ActionKind, Anchor, AskKind, Breakpoint, BreakpointState, Command, Draft, ErrorKind, Fate,
-    Metrics, Op, OpKind, Organization, Outcome, PlanChange, Role, RunEnd, Seat, SpliceKind,
+    Metrics, Op, OpKind, Organization, Outcome, PlanChange, Role, RunEnd, Seat, SpliceKind, Switch,
     TextMark, ThreadEnd, Verdict, WaitOn,
 };
 use proptest::collection::vec;
@@ -248,6 +248,8 @@ fn command() -> impl Strategy<Value = Command> {
         Just(Command::Continue),
         ".*".prop_map(|name| Command::Mark { name }),
         any::<u32>().prop_map(|tokens_per_s| Command::Speed { tokens_per_s }),
+        prop::sample::select(vec![Switch::On, Switch::Off])
+            .prop_map(|guard| Command::Set { guard }),
         (breakpoint(), breakpoint_state()).prop_map(|(on, set)| Command::Break { on, set }),
     ]
 }
@@ -426,6 +428,10 @@ fn body() -> impl Strategy<Value = Body> {
         }),
         tokens(),
         action(),
+        (vec(any::<u32>(), 1..4), vec(any::<u8>(), 0..9)).prop_map(|(ids, bytes)| Body::Veto {
+            ids,
+            bytes: TextBytes(bytes)
+        }),
         wait_on().prop_map(|on| Body::Wait { on }),
         Just(Body::Resume),
         splice(),

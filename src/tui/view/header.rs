@@ -168,6 +168,12 @@ fn parts(model: &Model) -> Vec<Part> {
             )],
         );
     }
+    let vetoes: u64 = organization.threads().map(|t| t.vetoes).sum();
+    if vetoes > 0 {
+        let word = if vetoes == 1 { "veto" } else { "vetoes" };
+        let text = format!(" {} {word} ", grouped(vetoes));
+        add(50, vec![span(text, look.style("ui.badge.warn"))]);
+    }
     match model.run_state() {
         RunState::Over(_) => {
             let rate = organization.recorded_metrics.map(|m| m.tok_per_s);

@@ -1,0 +1,120 @@
+//! The guard on a real model that is made to babble.
+
+use crate::harness::config;
+use orgtop::engine::{EngineThread, Sampling, embedded, local::Options};
+use orgtop::live::{Audience, Finished, Plan, RunConfig, Start, launch, parse_orders};
+use orgtop::org::{ErrorKind, Organization};
+use orgtop::record::{Limits, PoolPolicy};
+use orgtop::task::Task;
+use std::time::{Duration, Instant};
+
+fn decode(temperature: f32, seed: u64, guard: bool, orders: &str) -> (Finished, Duration) {
+    let task = Task::parse("countdown 10 6 5 3 = 30", 0).unwrap();
+    let begun = Instant::now();
+    let handle = launch(Plan {
+        open: Box::new(|| {
+            let engine = EngineThread::spawn("engine", || embedded::open(&Options::default()))?;
+            Ok(Box::new(engine))
+        }),
+        start: Start::Fresh {
+            config: RunConfig {
+                query: task.query(),
+                sampling: Sampling {
+                    temperature,
+                    top_p: None,
+                    seed,
+                    ..Sampling::default()
+                },
+                pool: if seed % 2 == 0 {
+                    PoolPolicy::Wait
+                } else {
+                    PoolPolicy::Error
+                },
+                limits: Limits {
+                    organizer: 200,
+                    worker: 40,
+                },
+                guard,
+                ..config()
+            },
+            id: "test".into(),
+            created: "2026-01-01T00:00:00Z".into(),
+        },
+        file: None,
+        orders: parse_orders(orders, "orders").unwrap(),
+        audience: Audience::Nobody,
+        tools: orgtop::live::ToolSet::new(),
+    });
+    (handle.wait().unwrap(), begun.elapsed())
+}
+
+fn vetoes(org: &Organization) -> u64 {
+    org.threads().map(|t| t.vetoes).sum()
+}
+
+/// Errors that the guard is there to forbid.
+fn forbidden_errors(org: &Organization) -> Vec<ErrorKind> {
+    let kinds = org.errors.iter().map(|e| e.kind);
+    kinds
+        .filter(|k| !matches!(k, ErrorKind::NoAnswer | ErrorKind::TokenLimit))
+        .collect()
+}
+
+#[test]
+fn babbling_makes_errors_without_the_guard_and_none_with_it() {
+    let (mut errors, mut refused) = (0, 0);
+    for seed in 0..10 {
+        let (free, _) = decode(2.0, seed, false, "");
+        errors += forbidden_errors(&free.organization).len();
+        assert_eq!(vetoes(&free.organization), 0);
+        let (guarded, _) = decode(2.0, seed, true, "");
+        assert_eq!(forbidden_errors(&guarded.organization), [], "seed {seed}");
+        refused += vetoes(&guarded.organization);
+    }
+    assert!(
+        errors > 0 && refused > 0,
+        "{errors} errors, {refused} vetoes"
+    );
+}
+
+#[test]
+fn where_nothing_illegal_is_drawn_the_guard_changes_nothing() {
+    let (free, _) = decode(0.0, 0, false, "");
+    let (guarded, _) = decode(0.0, 0, true, "");
+    assert!(free.organization.errors.is_empty());
+    assert_eq!(vetoes(&guarded.organization), 0);
+    assert_eq!(
+        free.organization.metrics().latency,
+        guarded.organization.metrics().latency
+    );
+    assert_eq!(free.organization.answer, guarded.organization.answer);
+}
+
+#[test]
+fn it_is_switched_on_in_a_running_session() {
+    let on = r#"{"do": "set", "guard": "on"}"#;
+    let switched: u64 = (0..10)
+        .map(|seed| vetoes(&decode(2.0, seed, false, on).0.organization))
+        .sum();
+    assert!(switched > 0);
+}
+
+/// `cargo test --release --test live guard::overhead -- --ignored --nocapture`
+#[test]
+#[ignore = "measures"]
+fn overhead() {
+    let mut best = [f64::INFINITY; 2];
+    for _ in 0..15 {
+        for (guard, best) in [false, true].into_iter().zip(&mut best) {
+            let (finished, took) = decode(0.0, 0, guard, "");
+            let tokens: u64 = finished.organization.threads().map(|t| t.tokens).sum();
+            *best = best.min(took.as_secs_f64() / tokens as f64);
+        }
+    }
+    println!(
+        "µs a token: {:.1} without, {:.1} with the guard: {:+.2} %",
+        best[0] * 1e6,
+        best[1] * 1e6,
+        (best[1] / best[0] - 1.0) * 100.0
+    );
+}
