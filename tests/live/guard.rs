@@ -25,7 +25,7 @@ fn decode(temperature: f32, seed: u64, guard: bool, orders: &str) -> (Finished, 
                     seed,
                     ..Sampling::default()
                 },
-                pool: if seed % 2 == 0 {
+                pool: if seed.is_multiple_of(2) {
                     PoolPolicy::Wait
                 } else {
                     PoolPolicy::Error
