@@ -60,6 +60,11 @@ impl Habit {
         }
     }
 
+    /// It decodes again after a wait: only now can it be slow.
+    pub fn wake(&mut self, us: u64) {
+        self.last_us = Some(us);
+    }
+
     /// The word for what it is stuck in at `now_us`, if it is.
     #[must_use]
     pub fn word(&self, now_us: u64) -> Option<&'static str> {
@@ -120,5 +125,14 @@ mod tests {
         habit.add(1_000_000, &[1], &[1]);
         assert_eq!(habit.word(5_900_000), None);
         assert_eq!(habit.word(6_000_000), Some("slow"));
+    }
+
+    #[test]
+    fn a_wait_is_not_slowness() {
+        let mut habit = Habit::since(0);
+        habit.add(1_000_000, &[1], &[1]);
+        assert_eq!(habit.word(60_000_000), Some("slow"));
+        habit.wake(60_000_000);
+        assert_eq!(habit.word(60_500_000), None);
     }
 }

@@ -89,6 +89,7 @@ impl ThreadView {
             Body::Splice { splice, bytes, .. } => {
                 self.text.push(&bytes.0, &event.by, Piece::Spliced(*splice));
             }
+            Body::Resume => self.habit.wake(event.us),
             Body::End { .. } => self.text.finish(),
             _ => {}
         }
