@@ -6,6 +6,7 @@ mod eval;
 mod harness;
 mod plain;
 mod steering;
+mod train;
 mod travel;
 
 /// What the program says, word for word.
