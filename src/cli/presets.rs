@@ -16,7 +16,7 @@ pub struct Preset {
 }
 
 /// All of them.
-const PRESETS: [Preset; 5] = [
+static PRESETS: [Preset; 5] = [
     Preset {
         name: "countdown-888",
         about: "four ways to 888: split the search, count what is missing, fork again",

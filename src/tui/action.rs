@@ -296,7 +296,7 @@ mod tests {
     fn the_palette_finds_by_letters_in_order_and_prefers_word_beginnings() {
         assert_eq!(find("crit")[0].action, Action::CriticalPath);
         assert_eq!(find("answ now")[0].action, Action::Answer);
-        assert_eq!(find("wrp")[0].action, Action::WrapUp);
+        assert_eq!(find("wrap")[0].action, Action::WrapUp);
         assert!(find("zzzz").is_empty());
         assert_eq!(find("").len(), TABLE.len());
     }

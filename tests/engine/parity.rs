@@ -92,14 +92,23 @@ fn logits(model: &Model, arena: &mut Arena, tokens: &[u32], chunks: &[usize]) ->
     out
 }
 
+/// How far logits may differ between the two attention paths.
+pub const EXACT: f32 = 2e-3;
+
+/// The same where products round their input to 8 bits: a difference in the last digit can become one of a step.
+pub const ROUNDED: f32 = 0.1;
+
 /// Logits after the last of `tokens`; both attention paths must agree.
-pub fn last_logits(model: &Model, tokens: &[u32]) -> Vec<f32> {
+pub fn last_logits(model: &Model, tokens: &[u32], tolerance: f32) -> Vec<f32> {
     let [host, gathered] = arenas(&model.config).map(|(_, mut arena)| {
         let all = logits(model, &mut arena, tokens, &[tokens.len()]);
         all.last().cloned().unwrap_or_default()
     });
     let worst = worst(std::slice::from_ref(&host), &[gathered]);
-    assert!(worst < 2e-3, "the two attention paths differ by {worst}");
+    assert!(
+        worst < tolerance,
+        "the two attention paths differ by {worst}"
+    );
     host
 }
 

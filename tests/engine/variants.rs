@@ -1,6 +1,6 @@
 //! The same network stored in other ways: every storage type, half precision, and other vocabularies.
 
-use crate::parity::{last_logits, model, model_at};
+use crate::parity::{EXACT, ROUNDED, last_logits, model, model_at};
 use crate::support::{begin, fixture, greedy, options, prompt};
 use candle_core::quantized::gguf_file::{Content, Value, write};
 use candle_core::quantized::{GgmlDType, QTensor};
@@ -117,7 +117,7 @@ fn every_storage_type_of_gguf_computes_nearly_what_f32_does() {
         save(&path, &meta, &store(&tensors, dtype));
         (
             inspect_model(&path),
-            last_logits(&model_at(&path), &prompt(40, 3)),
+            last_logits(&model_at(&path), &prompt(40, 3), ROUNDED),
         )
     };
     let (_, reference) = logits(GgmlDType::F32);
@@ -145,7 +145,7 @@ fn rows_that_fit_no_kernel_are_padded_and_compute_the_same() {
     // rows of 32 and 64 in the fixture; the tiled kernels want multiples of 256
     let scratch = TempDir::new().expect("a scratch folder");
     let (meta, tensors) = parts();
-    let reference = last_logits(&model("llama.gguf"), &prompt(40, 3));
+    let reference = last_logits(&model("llama.gguf"), &prompt(40, 3), EXACT);
     for (dtype, least) in [
         (GgmlDType::Q8_0, 0.999),
         (GgmlDType::Q5_1, 0.98),
@@ -157,7 +157,10 @@ fn rows_that_fit_no_kernel_are_padded_and_compute_the_same() {
             .collect();
         let path = scratch.path().join("narrow.gguf");
         save(&path, &meta, &store(&tensors, dtype));
-        let likeness = likeness(&last_logits(&model_at(&path), &prompt(40, 3)), &reference);
+        let likeness = likeness(
+            &last_logits(&model_at(&path), &prompt(40, 3), ROUNDED),
+            &reference,
+        );
         assert!(likeness > least, "{dtype:?}: {likeness}");
     }
 }
@@ -191,7 +194,7 @@ fn weights_that_are_no_numbers_stop_the_sequence() {
 #[test]
 fn half_precision_folders_compute_nearly_what_f32_does() {
     let tokens = prompt(20, 1);
-    let reference = last_logits(&model("qwen3"), &tokens);
+    let reference = last_logits(&model("qwen3"), &tokens, EXACT);
     for dtype in [DType::F16, DType::BF16] {
         let scratch = TempDir::new().expect("a scratch folder");
         for name in ["config.json", "tokenizer.json"] {
@@ -208,7 +211,7 @@ fn half_precision_folders_compute_nearly_what_f32_does() {
         let path = scratch.path().join("model.safetensors");
         candle_core::safetensors::save(&tensors, &path).expect("written");
         for path in [scratch.path(), &path] {
-            let likeness = likeness(&last_logits(&model_at(path), &tokens), &reference);
+            let likeness = likeness(&last_logits(&model_at(path), &tokens, ROUNDED), &reference);
             assert!(likeness > 0.999, "{dtype:?}: {likeness}");
             let engine = open(path, &options()).expect("it opens");
             assert_eq!(engine.card().model.dtype, dtype.as_str());
