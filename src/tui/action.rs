@@ -194,7 +194,7 @@ actions! {
     SearchNext "search-next" Any ["n"] "next match" "Next match";
     SearchPrevious "search-previous" Any ["N"] "previous match" "Previous match";
     Filter "filter" Any ["\\"] "filter" "Show only threads whose id, state or text matches";
-    Layout "layout" Any ["v"] "layout" "Next layout: automatic, split, grid, rows";
+    Layout "layout" Any ["v"] "layout" "Next layout: automatic, split, spotlight, grid, rows";
     Inspector "inspector" Any ["i"] "inspect" "Show exactly what the selected thread sees";
     WhatIf "what-if" Any ["w"] "what if" "Slack, blame, and T without the selected worker";
     Branches "branches" Any ["d"] "branches" "The tree of branches: see, compare, go to one";

@@ -28,6 +28,8 @@ pub enum Choice {
     Automatic,
     /// The organizer large, workers beside it.
     Split,
+    /// The organizer over the whole width, workers small below: for a hall.
+    Spotlight,
     /// All threads alike.
     Grid,
     /// One line a thread.
@@ -40,7 +42,8 @@ impl Choice {
     pub fn next(self) -> Self {
         match self {
             Self::Automatic => Self::Split,
-            Self::Split => Self::Grid,
+            Self::Split => Self::Spotlight,
+            Self::Spotlight => Self::Grid,
             Self::Grid => Self::Rows,
             Self::Rows => Self::Automatic,
         }
@@ -52,6 +55,7 @@ impl Choice {
         match self {
             Self::Automatic => "automatic",
             Self::Split => "split",
+            Self::Spotlight => "spotlight",
             Self::Grid => "grid",
             Self::Rows => "rows",
         }
@@ -164,6 +168,7 @@ fn panes(body: Rect, wanted: &Wanted<'_>) -> Panes {
     }
     let tiles = match wanted.choice {
         Choice::Split => split(body, wanted, (12, 3)),
+        Choice::Spotlight => spotlight(body, wanted),
         Choice::Grid => grid(
             body,
             wanted.threads.iter().map(|t| Slot::Thread(*t)).collect(),
@@ -217,6 +222,38 @@ fn split(body: Rect, wanted: &Wanted<'_>, least: (u16, u16)) -> Option<Vec<(Rect
         grid(right, slots, least)
     })?;
     tiles.extend(cells);
+    Some(tiles)
+}
+
+/// The organizer over the whole width, three fifths of the height; the others below.
+fn spotlight(body: Rect, wanted: &Wanted<'_>) -> Option<Vec<(Rect, Slot)>> {
+    let organizer = *wanted.threads.first()?;
+    let workers = wanted.threads[1..].iter().map(|t| Slot::Thread(*t));
+    let free = if wanted.threads.len() > 1 {
+        0
+    } else {
+        wanted.free.min(6)
+    };
+    let slots: Vec<Slot> = workers
+        .chain(std::iter::repeat_n(Slot::Free, free))
+        .collect();
+    if slots.is_empty() {
+        return Some(vec![(body, Slot::Thread(organizer))]);
+    }
+    let top = body.height * 3 / 5;
+    let below = Rect {
+        y: body.y + top,
+        height: body.height - top,
+        ..body
+    };
+    let mut tiles = vec![(
+        Rect {
+            height: top,
+            ..body
+        },
+        Slot::Thread(organizer),
+    )];
+    tiles.extend(grid(below, slots, (12, 3))?);
     Some(tiles)
 }
 
@@ -330,6 +367,24 @@ mod tests {
         assert_eq!(tiles.len(), 4);
         let area = |i: usize| tiles[i].0.area();
         assert!((1..4).all(|i| area(0) > 2 * area(i)));
+    }
+
+    #[test]
+    fn the_spotlight_gives_the_organizer_the_whole_width() {
+        let threads = ids(6);
+        let wanted = Wanted {
+            choice: Choice::Spotlight,
+            ..wanted(&threads, 0)
+        };
+        for (width, height) in [(100, 30), (80, 24), (160, 48)] {
+            let screen = screen(Rect::new(0, 0, width, height), &wanted);
+            let Panes::Tiles(tiles) = screen.panes else {
+                panic!("six workers fit {width}x{height}");
+            };
+            assert_eq!((tiles.len(), tiles[0].0.width), (7, width));
+            let others = tiles[1..].iter().map(|t| t.0.area()).max();
+            assert!(tiles[0].0.area() > 2 * others.unwrap_or(0));
+        }
     }
 
     #[test]

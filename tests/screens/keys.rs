@@ -267,6 +267,8 @@ fn search_finds_the_newest_match_first_and_goes_around() {
 fn layouts_cycle_and_panes_zoom() {
     let mut screen = three();
     screen.keys("v v");
+    assert_eq!(screen.model.choice, Choice::Spotlight);
+    screen.keys("v");
     assert_eq!(screen.model.choice, Choice::Grid);
     screen.keys("v");
     assert!(matches!(screen.model.screen().panes, Panes::Rows(_)));
