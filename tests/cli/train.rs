@@ -20,11 +20,11 @@ fn threads_are_written_checked_and_learned_from() {
 
     let text = place.read("t.jsonl");
     let unfinished = r#"{"role":"worker","query":"x","text":[{"own":"hello"}]}"#;
-    place.write("u.jsonl", &format!("{text}{unfinished}\n"));
+    place.write("u.jsonl", format!("{text}{unfinished}\n"));
     let checked = place.orgtop(&["train", "data", "u.jsonl", "--check", "--json"]);
     assert_eq!(checked.code, Some(1));
     assert_eq!(checked.object()["refused"][0]["line"], 61);
-    place.write("b.jsonl", &format!("{text}garbage\n"));
+    place.write("b.jsonl", format!("{text}garbage\n"));
     let broken = place.orgtop(&["train", "sft", "x", "--data", "b.jsonl"]);
     assert_eq!(broken.code, Some(1));
     assert!(
