@@ -11,8 +11,8 @@ use crate::learn::checkpoint::{
 };
 use crate::learn::network::{Learned, Network, Replicas, initial};
 use crate::learn::ops::log_sum_exp;
-use crate::learn::optimizer::{Optimizer, clip};
-use crate::learn::training::{End, Error, Journal, Places, Subject, bar, resume};
+use crate::learn::optimizer::clip;
+use crate::learn::training::{End, Error, Journal, Places, Subject, bar};
 use crate::task::rng::Rng;
 use indicatif::ProgressBar;
 use serde_json::{Value, json};
@@ -107,39 +107,16 @@ impl<'a> Training<'a> {
         let network = Network::new(read_config(&spec.model)?).map_err(Error::Settings)?;
         let first = || match settings.start {
             Start::Random => Ok(initial(network.layout(), settings.seed)),
-            Start::Model { .. } => read_weights(&spec.model, &network),
+            Start::Model { .. } => Ok(read_weights(&spec.model, &network)?),
         };
         let noted = json!({
             "network": config_json(network.config(), Precision::F16),
             "training": settings,
         });
-        let low_rank = settings.low_rank;
         let leashed = settings.bounds.kl > 0.0;
         let reference = leashed.then(first).transpose()?;
-        let frozen = if low_rank.is_some() {
-            first()?
-        } else {
-            Vec::new()
-        };
-        let mut subject = Subject::new(network.layout(), low_rank, || frozen);
-        let state = match resume(&places, &noted, subject.size())? {
-            Some(state) => state,
-            None => {
-                let first = if low_rank.is_some() {
-                    Vec::new()
-                } else {
-                    first()?
-                };
-                State {
-                    weights: subject.initial(|| first, settings.seed),
-                    optimizer: Optimizer::new(subject.size()),
-                    next_example: 0,
-                    tokens: 0,
-                    settings: noted,
-                }
-            }
-        };
-        subject.refresh(&state.weights);
+        let kind = (settings.low_rank, settings.seed);
+        let (subject, state) = Subject::begin(&places, noted, network.layout(), kind, first)?;
         let journal: Journal<Line> = Journal::open(&places.log, state.next_example)?;
         let held_out = journal.evaluations().iter().map(|(_, e)| e.clone());
         Ok(Self {

@@ -6,8 +6,8 @@ use super::{End, Error, Examples, Moment, Observer, Report, Settings, Spec, Star
 use crate::learn::checkpoint::{State, config_json, read_weights, save, write_atomically};
 use crate::learn::network::{Network, Replicas, initial};
 use crate::learn::ops::{Tally, cross_entropy};
-use crate::learn::optimizer::{Optimizer, clip};
-use crate::learn::training::{Journal, Places, Subject, bar, resume};
+use crate::learn::optimizer::clip;
+use crate::learn::training::{Journal, Places, Subject, bar};
 use indicatif::ProgressBar;
 use serde_json::{Value, json};
 use std::sync::mpsc::sync_channel;
@@ -118,33 +118,9 @@ fn begin(spec: &Spec, places: &Places, network: &Network) -> Result<(Subject, St
     } = &spec.settings;
     let first = || match start {
         Start::Random => Ok(initial(network.layout(), *seed)),
-        Start::Model(folder) => read_weights(folder, network),
+        Start::Model(folder) => Ok(read_weights(folder, network)?),
     };
-    let frozen = if low_rank.is_some() {
-        first()?
-    } else {
-        Vec::new()
-    };
-    let mut subject = Subject::new(network.layout(), *low_rank, || frozen);
-    let state = match resume(places, &noted, subject.size())? {
-        Some(state) => state,
-        None => {
-            let first = if low_rank.is_some() {
-                Vec::new()
-            } else {
-                first()?
-            };
-            State {
-                weights: subject.initial(|| first, *seed),
-                optimizer: Optimizer::new(subject.size()),
-                next_example: 0,
-                tokens: 0,
-                settings: noted,
-            }
-        }
-    };
-    subject.refresh(&state.weights);
-    Ok((subject, state))
+    Subject::begin(places, noted, network.layout(), (*low_rank, *seed), first)
 }
 
 impl Training<'_> {

@@ -4,10 +4,14 @@
 //! (LoRA; Hu et al. 2021). The sum is kept ready, so that forward and backward know nothing of it: the gradient
 //! of the sum gives those of `A` and `B` by one product each.
 
+use super::{Error, Places, resume};
 use crate::engine::sampler::Key;
+use crate::learn::checkpoint::State;
 use crate::learn::network::{Kind, Layout, Slot};
 use crate::learn::ops::{Add, View, ViewMut, matmul};
+use crate::learn::optimizer::Optimizer;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// Low-rank corrections to the matrices of attention and MLP.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -42,18 +46,39 @@ pub(crate) struct Corrections {
 }
 
 impl Subject {
-    /// All weights, or corrections to `first` where `low_rank` is given.
-    pub fn new(
+    /// What is learned, and where to go on: the state on disk, which must be of the settings `noted`, or a new one.
+    /// `first` gives the weights at the beginning; all are learned, or corrections to them.
+    ///
+    /// # Errors
+    /// Those of `first`; a state that is damaged or of other settings.
+    pub fn begin(
+        places: &Places,
+        noted: Value,
         layout: &Layout,
-        low_rank: Option<LowRank>,
-        first: impl FnOnce() -> Vec<f32>,
-    ) -> Self {
-        match low_rank {
+        (low_rank, seed): (Option<LowRank>, u64),
+        first: impl Fn() -> Result<Vec<f32>, Error>,
+    ) -> Result<(Self, State), Error> {
+        let mut subject = match low_rank {
             None => Self::Everything(layout.slots().to_vec()),
             Some(low_rank) => {
-                Self::Corrections(Box::new(Corrections::new(layout, low_rank, first())))
+                Self::Corrections(Box::new(Corrections::new(layout, low_rank, first()?)))
             }
-        }
+        };
+        let state = match resume(places, &noted, subject.size())? {
+            Some(state) => state,
+            None => State {
+                weights: match &subject {
+                    Self::Everything(_) => first()?,
+                    Self::Corrections(c) => c.initial(seed),
+                },
+                optimizer: Optimizer::new(subject.size()),
+                next_example: 0,
+                tokens: 0,
+                settings: noted,
+            },
+        };
+        subject.refresh(&state.weights);
+        Ok((subject, state))
     }
 
     /// What the optimizer moves.
@@ -67,14 +92,6 @@ impl Subject {
     /// Number of parameters.
     pub fn size(&self) -> usize {
         self.slots().last().map_or(0, |slot| slot.range.end)
-    }
-
-    /// Parameters to begin with, given the first weights: corrections begin at nothing.
-    pub fn initial(&self, first: impl FnOnce() -> Vec<f32>, seed: u64) -> Vec<f32> {
-        match self {
-            Self::Everything(_) => first(),
-            Self::Corrections(c) => c.initial(seed),
-        }
     }
 
     /// Takes new parameters in.
@@ -215,10 +232,17 @@ mod tests {
 
     fn subject() -> (Network, Subject, Vec<f32>) {
         let network = Network::new(small::config().unwrap()).unwrap();
-        let first = initial(network.layout(), 1);
-        let subject = Subject::new(network.layout(), Some(LOW), || first.clone());
-        let parameters = subject.initial(Vec::new, 2);
-        (network, subject, parameters)
+        let folder = tempfile::tempdir().unwrap();
+        let first = || Ok(initial(network.layout(), 1));
+        let (subject, state) = Subject::begin(
+            &Places::new(folder.path()),
+            Value::Null,
+            network.layout(),
+            (Some(LOW), 2),
+            first,
+        )
+        .unwrap();
+        (network, subject, state.weights)
     }
 
     #[test]

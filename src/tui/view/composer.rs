@@ -10,6 +10,7 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::Line;
 use ratatui::widgets::Widget;
+use ratatui_textarea::TextArea;
 
 /// Draws the composer.
 pub fn draw(model: &mut Model, area: Rect, frame: &mut Frame<'_>) {
@@ -23,8 +24,18 @@ pub fn draw(model: &mut Model, area: Rect, frame: &mut Frame<'_>) {
         hint: "ctrl-s sends, esc keeps the draft",
         what: &what,
         placeholder: "what should the worker do?",
+        size: LETTER,
     };
-    editor_box(&model.look, &sheet, &mut model.draft, area, frame);
+    let Draft {
+        editor, complaint, ..
+    } = &mut model.draft;
+    editor_box(
+        &model.look,
+        &sheet,
+        (editor, complaint.as_deref()),
+        area,
+        frame,
+    );
 }
 
 /// What stands around an editor.
@@ -37,24 +48,26 @@ pub struct Sheet<'a> {
     pub what: &'a str,
     /// Shown while there is no text.
     pub placeholder: &'a str,
+    /// Widest and lowest: columns, lines around the words.
+    pub size: (u16, u16),
 }
+
+/// Size of an editor for a few lines.
+pub const LETTER: (u16, u16) = (76, 8);
 
 /// An editor in the middle of the screen.
 pub fn editor_box(
     look: &Look,
     sheet: &Sheet<'_>,
-    draft: &mut Draft,
+    (editor, complaint): (&mut TextArea<'static>, Option<&str>),
     area: Rect,
     frame: &mut Frame<'_>,
 ) {
-    let width = 76.min(area.width.saturating_sub(2));
+    let width = sheet.size.0.min(area.width.saturating_sub(2));
     let room = usize::from(width.saturating_sub(4)).max(1);
     let what = fill(sheet.what, room);
-    let complaint = draft
-        .complaint
-        .as_ref()
-        .map_or_else(Vec::new, |text| fill(text, room));
-    let inner = what.len() + complaint.len() + 8;
+    let complaint = complaint.map_or_else(Vec::new, |text| fill(text, room));
+    let inner = what.len() + complaint.len() + usize::from(sheet.size.1);
     let height = u16::try_from(inner)
         .unwrap_or(u16::MAX)
         .min(area.height.saturating_sub(2));
@@ -87,7 +100,6 @@ pub fn editor_box(
         height: inside.bottom().saturating_sub(y),
         ..inside
     };
-    let editor = &mut draft.editor;
     editor.set_style(look.style("ui.popup").patch(look.style("ui.text")));
     editor.set_cursor_style(look.style("ui.cursor"));
     editor.set_cursor_line_style(look.style("ui.popup"));

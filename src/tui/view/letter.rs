@@ -1,6 +1,6 @@
 //! The editor for a seat, a request or the board: whom the text goes to, and what sending does.
 
-use super::composer::{Sheet, editor_box};
+use super::composer::{LETTER, Sheet, editor_box};
 use crate::org::{Organization, ThreadId};
 use crate::tui::letter::{Letter, Saying};
 use crate::tui::model::Model;
@@ -21,8 +21,10 @@ pub fn draw(model: &mut Model, letter: Letter, saying: Saying, area: Rect, frame
         hint,
         what: &what,
         placeholder: "",
+        size: LETTER,
     };
-    editor_box(look, &sheet, draft, area, frame);
+    let written = (&mut draft.editor, draft.complaint.as_deref());
+    editor_box(look, &sheet, written, area, frame);
 }
 
 fn words(
