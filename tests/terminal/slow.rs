@@ -170,10 +170,7 @@ fn a_key_is_painted_within_two_frames_through_a_minute_of_eight_lanes() {
 fn a_steering_key_is_seen_to_act_within_a_step_and_a_frame() {
     let lines = crowd(8, 100_000, 200);
     let desk = Desk::new(&lines);
-    let mut s = desk
-        .run(&["--capacity", "9", "--no-record"])
-        .size(160, 48)
-        .spawn();
+    let mut s = desk.run(&["--capacity", "9"]).size(160, 48).spawn();
     s.wait_for("8.100");
     let mut times: Vec<Duration> = Vec::new();
     for _ in 0..100 {
