@@ -6,6 +6,7 @@
 use super::emitter::Emitter;
 use super::guard::Told;
 use super::mailbox::Mailbox;
+use super::mailbox::Phase;
 use super::orders::Order;
 use super::runner::{Blocked, Runner};
 use super::tool::{ToolSet, Tools};
@@ -355,6 +356,12 @@ impl Session {
 
     /// Gives the engine's memory back: nothing of a run that is over is decoded any more.
     fn release(&mut self) {
+        // Only now: what the command that ended the run came to is told before the run is over.
+        if self.over()
+            && let Some(mailbox) = self.emitter.mailbox()
+        {
+            mailbox.report(|report| report.phase = Phase::Over);
+        }
         let template = self.template.take().map(|(seq, _)| seq);
         let held = std::mem::take(&mut self.by_seq).into_keys();
         let closing: Vec<SeqOp> = held.chain(template).map(SeqOp::Close).collect();

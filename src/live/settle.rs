@@ -459,9 +459,6 @@ impl Session {
         self.blocked.clear();
         self.intents.clear();
         self.tools.stop_all();
-        if let Some(mailbox) = self.emitter.mailbox() {
-            mailbox.report(|report| report.phase = super::mailbox::Phase::Over);
-        }
     }
 
     /// A running start ends after its step, or at the action it ran to.

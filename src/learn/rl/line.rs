@@ -103,20 +103,20 @@ pub struct HeldOut {
     pub scores: Means,
 }
 
+/// A value of every step, over steps.
+fn trained(lines: &[Line], value: fn(&Means) -> f64) -> Vec<(f64, f64)> {
+    let point = |l: &Line| (l.step as f64, value(&l.scores));
+    lines.iter().map(point).collect()
+}
+
+/// A value of every evaluation, over steps.
+fn tried(held_out: &[HeldOut], value: fn(&Means) -> f64) -> Vec<(f64, f64)> {
+    let point = |h: &HeldOut| (h.step as f64, value(&h.scores));
+    held_out.iter().map(point).collect()
+}
+
 /// Shares and rewards over steps as a picture.
 pub(super) fn rewards_chart(lines: &[Line], held_out: &[HeldOut]) -> String {
-    let of = |value: fn(&Means) -> f64| -> Vec<(f64, f64)> {
-        lines
-            .iter()
-            .map(|l| (l.step as f64, value(&l.scores)))
-            .collect()
-    };
-    let held = |value: fn(&Means) -> f64| -> Vec<(f64, f64)> {
-        held_out
-            .iter()
-            .map(|h| (h.step as f64, value(&h.scores)))
-            .collect()
-    };
     Chart {
         title: "Stage 2: rewards",
         x: "steps",
@@ -124,23 +124,23 @@ pub(super) fn rewards_chart(lines: &[Line], held_out: &[HeldOut]) -> String {
         series: vec![
             Series {
                 name: "R",
-                points: of(|m| m.reward),
+                points: trained(lines, |m| m.reward),
             },
             Series {
                 name: "R_A",
-                points: of(|m| m.r_a),
+                points: trained(lines, |m| m.r_a),
             },
             Series {
                 name: "R_η",
-                points: of(|m| m.r_eta),
+                points: trained(lines, |m| m.r_eta),
             },
             Series {
                 name: "held out: R",
-                points: held(|m| m.reward),
+                points: tried(held_out, |m| m.reward),
             },
             Series {
                 name: "held out: all solved",
-                points: held(|m| m.solved),
+                points: tried(held_out, |m| m.solved),
             },
         ],
     }
@@ -149,14 +149,6 @@ pub(super) fn rewards_chart(lines: &[Line], held_out: &[HeldOut]) -> String {
 
 /// Latency over steps as a picture.
 pub(super) fn latency_chart(lines: &[Line], held_out: &[HeldOut]) -> String {
-    let training = lines
-        .iter()
-        .map(|l| (l.step as f64, l.scores.latency))
-        .collect();
-    let held = held_out
-        .iter()
-        .map(|h| (h.step as f64, h.scores.latency))
-        .collect();
     Chart {
         title: "Stage 2: critical-path latency",
         x: "steps",
@@ -164,11 +156,11 @@ pub(super) fn latency_chart(lines: &[Line], held_out: &[HeldOut]) -> String {
         series: vec![
             Series {
                 name: "training",
-                points: training,
+                points: trained(lines, |m| m.latency),
             },
             Series {
                 name: "held out",
-                points: held,
+                points: tried(held_out, |m| m.latency),
             },
         ],
     }
