@@ -115,14 +115,16 @@ async fn lines(
         }
         out.flush()?;
         if matches!(batch.report.phase, Phase::Over | Phase::Failed(_)) {
+            // Lines that came before the one that ended the run are answered too.
+            while let Ok(why) = wrong.try_recv() {
+                refuse(&why, out)?;
+            }
             log.finish(out)?;
             return Ok(ending.map_or(Exit::Done, Exit::Signal));
         }
         tokio::select! {
             () = source.mailbox.posted() => {}
-            Some(why) = wrong.recv() => {
-                writeln!(out, "refused: {}", super::text::safe_line(&why))?;
-            }
+            Some(why) = wrong.recv() => refuse(&why, out)?,
             Some(notice) = signals.recv() => {
                 if let Notice::End(signal) = notice {
                     ending = Some(signal);
@@ -133,4 +135,9 @@ async fn lines(
             }
         }
     }
+}
+
+/// Says why a line was no command.
+fn refuse(why: &str, out: &mut impl Write) -> io::Result<()> {
+    writeln!(out, "refused: {}", super::text::safe_line(why))
 }
