@@ -5,6 +5,7 @@
 
 use crate::engine::Sampling;
 use crate::live::{RunConfig, ToolSet};
+use crate::org::MAX_DEPTH;
 use crate::record::{Limits, Merge, Policy, PoolPolicy};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -49,6 +50,9 @@ layered! {
         /// The organizer and up to CAPACITY-1 workers at once [default: 4; k+1 for parallel]
         #[arg(long, short = 'c', env = "ORGTOP_CAPACITY", value_parser = clap::value_parser!(u32).range(1..=1024))]
         pub capacity: u32,
+        /// How deep workers nest: with 2, workers may fork and join sub-workers of their own [default: 1]
+        #[arg(long, value_name = "N", env = "ORGTOP_DEPTH", value_parser = clap::value_parser!(u8).range(1..=MAX_DEPTH as i64))]
+        pub depth: u8,
         /// What a fork does when no slot is free [default: wait]
         #[arg(long, env = "ORGTOP_POOL", value_parser = words::<PoolPolicy>(&["wait", "error"]))]
         pub pool: PoolPolicy,
@@ -231,6 +235,7 @@ impl ConfigFile {
             _ => Ok(()),
         };
         range("capacity", run.capacity.map(u64::from), 1, 1024)?;
+        range("depth", run.depth.map(u64::from), 1, MAX_DEPTH as u64)?;
         range("k", run.k.map(u64::from), 1, 1023)?;
         range("top_k", run.top_k.map(u64::from), 1, u64::MAX)?;
         range("max_organizer", run.max_organizer, 1, u64::MAX)?;
@@ -294,6 +299,7 @@ impl RunOptions {
             limits: Limits {
                 organizer: self.max_organizer.unwrap_or(base.limits.organizer),
                 worker: self.max_worker.unwrap_or(base.limits.worker),
+                depth: self.depth.unwrap_or(base.limits.depth),
             },
             tokens_per_s: self.speed.unwrap_or(base.tokens_per_s),
             ..base
@@ -332,6 +338,7 @@ mod tests {
             ("[run]\n\ncapcity = 3", "line 3"),
             ("[run]\npolicy = \"chaos\"", "line 2"),
             ("[run]\ncapacity = 0", "expected 1 to 1024"),
+            ("[run]\ndepth = 9", "expected 1 to 4"),
             ("[run]\ncapacity = \"x\"", "line 2"),
             ("[run]\ntop_k = 0", "expected 1 or more"),
             ("[run]\ntop_p = 2.0", "up to 1"),

@@ -191,6 +191,7 @@ impl Spec {
             limits: Limits {
                 organizer,
                 worker: settings.max_worker,
+                ..Limits::default()
             },
             ..RunConfig::default()
         })

@@ -76,6 +76,7 @@ impl Session {
             .chain(joins)
             .chain((self.header.merge == Merge::Rule).then_some(Wish::Merge))
             .map(|what| Intent {
+                of: ThreadId::ORGANIZER,
                 by: Author::System,
                 cause: None,
                 what,

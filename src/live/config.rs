@@ -97,6 +97,11 @@ impl RunConfig {
             prompts: Prompts {
                 organizer,
                 worker: prompt::WORKER.to_owned(),
+                sub_organizer: if self.limits.depth > 1 {
+                    prompt::sub_organizer(capacity.saturating_sub(1))
+                } else {
+                    String::new()
+                },
             },
             query: self.query.clone(),
             task: self.task.clone(),

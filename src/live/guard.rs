@@ -1,17 +1,18 @@
-//! The guard of a running session: tells the engine which tokens the organizer may not write next, and
+//! The guard of a running session: tells the engine which tokens those who organize may not write next, and
 //! records what was refused.
 
 use super::config::overflow;
+use super::runner::Runner;
 use super::session::Session;
 use crate::engine::{Forbids, SeqId, SeqOp, TokenId, Veto};
-use crate::org::rules::Overflow;
-use crate::org::{Author, Body, Switch, TextBytes, ThreadId, WaitOn};
-use crate::protocol::{Guard, Open};
-use std::collections::BTreeSet;
+use crate::org::rules::{Overflow, a_slot_can_free};
+use crate::org::{Author, Body, Switch, TextBytes, ThreadId};
+use crate::protocol::{Guard, Open, Position};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// What the engine was told last.
-pub(super) type Told = Option<(SeqId, Guard)>;
+pub(super) type Told = BTreeMap<SeqId, Guard>;
 
 impl Forbids for Guard {
     fn forbids(&self, bytes: &[u8], eos: bool) -> bool {
@@ -27,52 +28,52 @@ impl Session {
         }
     }
 
-    /// Tells the engine what is forbidden now, if that is something else than before.
+    /// Tells the engine what is forbidden now, where that is something else than before.
     pub(super) fn set_guard(&mut self) {
-        let guard = self
-            .guarded()
-            .then(|| self.runners.get(&ThreadId::ORGANIZER))
-            .flatten()
-            .and_then(|runner| {
-                let guard = Guard::new(&runner.scanner, self.open_actions())?;
-                Some((runner.seq, guard))
-            });
-        if guard == self.told {
+        if !self.guarded() && self.told.is_empty() {
             return;
         }
-        match (&guard, &self.told) {
-            (Some((seq, guard)), _) => {
+        let organizing = self
+            .runners
+            .iter()
+            .filter(|(id, _)| self.guarded() && self.header.organizes(**id))
+            .filter(|(id, _)| self.is_running(**id));
+        let guards: Told = organizing
+            .filter_map(|(id, runner)| {
+                let guard = Guard::new(&runner.scanner, self.open_actions(*id))?;
+                Some((runner.seq, guard))
+            })
+            .collect();
+        for (seq, guard) in &guards {
+            if self.told.get(seq) != Some(guard) {
                 let veto = Veto(Arc::new(guard.clone()));
                 self.ops.push(SeqOp::Forbid(*seq, Some(veto)));
             }
-            (None, Some((seq, _))) => self.ops.push(SeqOp::Forbid(*seq, None)),
-            (None, None) => {}
         }
-        self.told = guard;
+        let gone = self.told.keys().filter(|seq| !guards.contains_key(seq));
+        for seq in gone.filter(|seq| self.by_seq.contains_key(seq)) {
+            self.ops.push(SeqOp::Forbid(*seq, None));
+        }
+        self.told = guards;
     }
 
-    /// The actions that are open to the organizer.
-    fn open_actions(&self) -> Open {
+    /// The actions that are open to a thread that organizes.
+    fn open_actions(&self, id: ThreadId) -> Open {
         let org = &self.emitter.org;
-        let organizer = ThreadId::ORGANIZER;
-        let own = |id: ThreadId| {
-            (id.parent() == Some(organizer))
-                .then(|| id.index())
-                .flatten()
-        };
-        let blocked = org.waiting().filter_map(|(_, on)| match on {
-            WaitOn::Slot(child) => own(child),
-            _ => None,
-        });
         // Drafts will be forked before whatever the organizer does after the plan.
-        let drafts = org.plan.standing().map(|draft| draft.index);
-        let to_come: BTreeSet<u16> = blocked.chain(drafts).collect();
-        let forked: BTreeSet<u16> = org.threads().filter_map(|t| own(t.id)).collect();
+        let to_come: BTreeSet<u16> = org
+            .plan
+            .standing()
+            .filter(|_| id.is_organizer())
+            .map(|draft| draft.index)
+            .collect();
+        let own = org.below(id).filter(|t| t.id.parent() == Some(id));
+        let forked: BTreeSet<u16> = own.filter_map(|t| t.id.index()).collect();
         let mut joinable: BTreeSet<u16> = forked
             .iter()
             .copied()
             .filter(|index| {
-                org.newest_bearer(organizer, *index)
+                org.newest_bearer(id, *index)
                     .and_then(|id| org.thread(id))
                     .is_some_and(|t| !t.joined)
             })
@@ -83,10 +84,23 @@ impl Session {
             joinable,
             forks: match overflow(&self.header) {
                 _ if org.capacity <= 1 => Some(0),
-                Overflow::Error => Some(org.free_slots()),
-                Overflow::Wait => None,
+                Overflow::Wait if org.free_slots() > 0 || a_slot_can_free(org, Some(id)) => None,
+                Overflow::Wait => Some(0),
+                Overflow::Error => Some(org.free_slots().saturating_sub(self.forks_before(id))),
             },
         }
+    }
+
+    /// How many others are about to fork: whoever opened its Fork finds a slot for it, the first in path order
+    /// before the others.
+    fn forks_before(&self, id: ThreadId) -> usize {
+        let forking = |runner: &Runner| matches!(runner.scanner.position(), Position::InFork(_));
+        let inside = self.runners.get(&id).is_some_and(forking);
+        self.runners
+            .iter()
+            .filter(|(other, runner)| **other != id && forking(runner) && self.is_running(**other))
+            .filter(|(other, _)| !inside || **other < id)
+            .count()
     }
 
     /// Records tokens that were drawn and refused.

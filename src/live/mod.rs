@@ -9,6 +9,7 @@
 //! | `convoy` | many sessions over one engine |
 //! | `settle` | from one step's tokens to events |
 //! | `splice` | text nobody decodes; starting workers |
+//! | `subtree` | workers of workers: ends that take others along |
 //! | `steer` | what commands do |
 //! | `guard` | which tokens are forbidden |
 //! | `breakpoint` | watching for places to stop at |
@@ -42,6 +43,7 @@ mod session;
 mod settle;
 mod splice;
 mod steer;
+mod subtree;
 mod take_over;
 mod tool;
 mod travel;

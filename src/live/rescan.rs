@@ -24,10 +24,11 @@ pub(super) fn feed(scanner: &mut Scanner, piece: &TextPiece, findings: &mut Vec<
     }
 }
 
-/// The grammar of a role.
-pub(super) fn grammar(role: Role) -> Grammar {
+/// The grammar of thread `id` in a session with this header.
+pub(super) fn grammar(header: &Header, id: ThreadId, role: Role) -> Grammar {
     match role {
         Role::Organizer => Grammar::Organizer,
+        Role::Worker if header.organizes(id) => Grammar::SubOrganizer,
         Role::Worker => Grammar::Worker,
     }
 }
@@ -37,8 +38,8 @@ pub(super) fn grammar(role: Role) -> Grammar {
 pub struct ProtocolRescan;
 
 impl Rescan for ProtocolRescan {
-    fn thread(&self, _header: &Header, _id: ThreadId, role: Role) -> Box<dyn ThreadRescan> {
-        Box::new(Thread(Scanner::new(grammar(role))))
+    fn thread(&self, header: &Header, id: ThreadId, role: Role) -> Box<dyn ThreadRescan> {
+        Box::new(Thread(Scanner::new(grammar(header, id, role))))
     }
 }
 

@@ -80,17 +80,18 @@ impl Session {
         let Some(thread) = self.emitter.org.thread(id) else {
             return reread;
         };
-        let (role, ended, acted) = (thread.role, thread.ended(), thread.acted);
+        let (ended, acted) = (thread.ended(), thread.acted);
+        let grammar = grammar(&self.header, id, thread.role);
         let mut held = 0;
         if ended {
             let seq = self.new_seq();
             self.runners
-                .insert(id, Runner::new(seq, grammar(role), recorded.prompt.len()));
+                .insert(id, Runner::new(seq, grammar, recorded.prompt.len()));
         } else if let Some(kept) = kept {
             held = kept.len;
-            self.take_up(id, grammar(role), recorded.prompt.len(), *kept);
+            self.take_up(id, grammar, recorded.prompt.len(), *kept);
         } else {
-            self.open(id, grammar(role), &recorded.prompt);
+            self.open(id, grammar, &recorded.prompt);
             held = recorded.prompt.len();
         }
         let mut place = recorded.prompt.len();
@@ -170,7 +171,14 @@ impl Session {
             let Some(thread) = self.emitter.org.thread(parent) else {
                 continue;
             };
+            if thread.ended() {
+                continue;
+            }
             let (ops, status) = (thread.ops.clone(), thread.status);
+            let since = thread
+                .waits
+                .last()
+                .map_or(self.emitter.step, |w| w.from.step);
             let said = reread.get(&parent);
             for op in &ops {
                 match op.kind {
@@ -185,7 +193,7 @@ impl Session {
                         }
                         if status == Status::Waiting(WaitOn::Slot(child)) {
                             self.blocked.push(Blocked {
-                                since: self.emitter.step,
+                                since,
                                 parent,
                                 child,
                                 query,
@@ -194,6 +202,7 @@ impl Session {
                             self.start_worker(child, &query, (Author::System, None));
                         }
                     }
+                    OpKind::Overflow { .. } => {}
                     OpKind::Join { child } => {
                         let ended = self.emitter.org.thread(child).is_some_and(|t| t.ended());
                         let spliced = said.is_some_and(|s| s.joined.contains(&child));
@@ -231,12 +240,8 @@ impl Session {
             .collect();
         for id in done {
             // Whoever waits for it is served with the other Joins.
-            let end = ThreadEnd::Returned;
-            self.emitter
-                .emit(Author::System, Some(id), None, Body::End { end });
-            if let Some(runner) = self.runners.get(&id) {
-                self.ops.push(SeqOp::Close(runner.seq));
-                self.by_seq.remove(&runner.seq);
+            if self.emitter.org.thread(id).is_some_and(|t| !t.ended()) {
+                self.end_without_result(id, ThreadEnd::Returned, None);
             }
         }
         let Some(organizer) = self.emitter.org.thread(ThreadId::ORGANIZER) else {
@@ -281,17 +286,30 @@ impl Session {
             .iter()
             .filter(|c| matches!(c.outcome, Some(Outcome::Queued { .. })))
             .filter_map(|c| {
-                let mut seat = None;
+                let (mut seat, mut of) = (None, ThreadId::ORGANIZER);
                 let what = match &c.command {
-                    Command::Fork { query, seat: own } => {
+                    Command::Fork {
+                        query,
+                        seat: own,
+                        thread,
+                    } => {
                         seat.clone_from(own);
+                        of = thread.unwrap_or_default();
                         Wish::Fork(query.trim().to_owned())
                     }
-                    Command::Join { thread } => Wish::Join(*thread),
+                    Command::Join { thread } => {
+                        of = thread.parent().unwrap_or_default();
+                        Wish::Join(*thread)
+                    }
+                    Command::WrapUp { thread } => {
+                        of = *thread;
+                        Wish::WrapUp
+                    }
                     Command::Answer => Wish::Answer,
                     _ => return None,
                 };
                 Some(Intent {
+                    of,
                     by: Author::Human,
                     cause: Some(c.seq),
                     what,

@@ -49,10 +49,7 @@ impl Session {
         };
         let by = (Author::Human, Some(cause));
         if !ended {
-            let end = ThreadEnd::Killed;
-            self.emitter
-                .emit(Author::System, Some(old), Some(cause), Body::End { end });
-            self.forget(old);
+            self.end_without_result(old, ThreadEnd::Killed, Some(cause));
         }
         let place = self.runners.get(&parent).map_or(0, |r| r.text_len);
         self.action(

@@ -157,6 +157,12 @@ impl Runner {
         self.spliced(bytes, tokens);
     }
 
+    /// Takes its RETURN out, if that is the next thing it does.
+    pub fn next_return(&mut self) -> Option<Wrote> {
+        let returns = matches!(self.pending.front()?.finding.found, Found::Return { .. });
+        returns.then(|| self.pending.pop_front())?
+    }
+
     /// Whether it stands right after a Join tag that has not been served.
     #[must_use]
     pub fn at_a_join(&self) -> bool {

@@ -45,7 +45,7 @@ impl Session {
             .flat_map(|t| &t.ops)
             .filter_map(|op| match op.kind {
                 OpKind::Fork { child, .. } => Some(child),
-                OpKind::Join { .. } => None,
+                OpKind::Join { .. } | OpKind::Overflow { .. } => None,
             })
             .filter(|child| !begun(child))
             .collect();

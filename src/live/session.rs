@@ -9,6 +9,7 @@ use super::mailbox::Mailbox;
 use super::mailbox::Phase;
 use super::orders::Order;
 use super::runner::{Blocked, Runner};
+use super::splice::Template;
 use super::tool::{ToolSet, Tools};
 use crate::engine::{Engine, EngineError, SeqId, SeqOp, StepOutput};
 use crate::org::{Author, Body, Command, ErrorKind, Outcome, RunEnd, Seat, Seq, Step, ThreadId};
@@ -32,9 +33,11 @@ pub(super) enum Stepping {
     UntilAction,
 }
 
-/// What a person (or a policy) wants of the organizer at the next possible moment.
+/// What a person (or a policy) wants of a thread at the next possible moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Intent {
+    /// Of whom.
+    pub of: ThreadId,
     pub by: Author,
     pub cause: Option<Seq>,
     pub what: Wish,
@@ -48,6 +51,8 @@ pub(super) enum Wish {
     Fork(String),
     Join(ThreadId),
     Answer,
+    /// A worker writes its result now.
+    WrapUp,
     /// The system writes the answer from the copies' results.
     Merge,
 }
@@ -90,8 +95,8 @@ pub struct Session {
     pub(super) intents: VecDeque<Intent>,
     pub(super) orders: VecDeque<Order>,
     pub(super) stepping: Option<Stepping>,
-    /// Sequence holding the instructions that all workers share, and its tokens.
-    pub(super) template: Option<(SeqId, Vec<u32>)>,
+    /// Sequences holding the instructions that workers share.
+    pub(super) templates: Vec<Template>,
     pub(super) next_seq: u32,
     pub(super) tokens_per_s: u32,
     /// Seats of workers that were addressed by hand.
@@ -124,7 +129,7 @@ impl Session {
             intents: VecDeque::new(),
             orders: VecDeque::new(),
             stepping: None,
-            template: None,
+            templates: Vec::new(),
             next_seq: 0,
             tokens_per_s: 0,
             seats: BTreeMap::new(),
@@ -132,7 +137,7 @@ impl Session {
             next_step_at: Instant::now(),
             audience,
             stuck: false,
-            told: None,
+            told: Told::new(),
             held_by_recorder: false,
         }
     }
@@ -362,7 +367,7 @@ impl Session {
         {
             mailbox.report(|report| report.phase = Phase::Over);
         }
-        let template = self.template.take().map(|(seq, _)| seq);
+        let template = self.templates.drain(..).map(|template| template.seq);
         let held = std::mem::take(&mut self.by_seq).into_keys();
         let closing: Vec<SeqOp> = held.chain(template).map(SeqOp::Close).collect();
         self.ops.extend(closing);

@@ -3,7 +3,7 @@
 use super::config::{overflow, strictness};
 use super::runner::{Blocked, Wrote};
 use super::session::{Session, Stepping};
-use crate::engine::{Decoded, SeqOp, StepOutput, StepStats, Stop};
+use crate::engine::{Decoded, StepOutput, StepStats, Stop};
 use crate::org::rules::{ForkVerdict, JoinVerdict, Strictness, judge_fork, judge_join};
 use crate::org::{
     ActionKind, Anchor, Author, Body, Command, ErrorKind, Role, RunEnd, Seq, Status, TextBytes,
@@ -105,29 +105,15 @@ impl Session {
             .map(|t| t.id)
             .collect();
         for id in workers {
-            let returned = self.runners.get_mut(&id).and_then(|r| {
-                matches!(r.pending.front()?.finding.found, Found::Return { .. })
-                    .then(|| r.pending.pop_front())?
-            });
-            if let Some(Wrote { finding, by }) = returned
-                && let Found::Return { text } = finding.found
-            {
-                self.action(
-                    id,
-                    Deed {
-                        action: ActionKind::Return,
-                        span: (finding.from, finding.to),
-                        child: None,
-                        text,
-                        anchor: None,
-                        by: (by, None),
-                    },
-                );
-                self.end_worker(id, ThreadEnd::Returned, None);
+            // It may have gone with whoever it worked for.
+            if self.emitter.org.thread(id).is_none_or(|t| t.ended()) || self.take_return(id) {
                 continue;
             }
+            let free = self.is_running(id);
+            let asked = self.emitter.org.asked_of(id).is_some();
             let tokens = self.emitter.org.thread(id).map_or(0, |t| t.tokens);
             match stops.get(&id) {
+                Some(Stop::Absent | Stop::Exhausted) if !free => {}
                 Some(Stop::Absent) => {
                     let at = self.runners.get(&id).map_or(0, |r| r.text_len);
                     self.action(
@@ -149,40 +135,12 @@ impl Session {
                     self.error(id, ErrorKind::Engine, None, message.clone());
                     self.end_worker(id, ThreadEnd::Failed, None);
                 }
-                None if tokens >= self.header.limits.worker => {
+                None if tokens >= self.header.limits.worker && !asked => {
                     self.end_worker(id, ThreadEnd::Limit, None);
                 }
                 None => {}
             }
         }
-    }
-
-    /// Ends a worker, frees its sequence, and hands its result to whoever waits at a Join.
-    pub(super) fn end_worker(&mut self, id: ThreadId, end: ThreadEnd, cause: Option<Seq>) {
-        self.emitter
-            .emit(Author::System, Some(id), cause, Body::End { end });
-        self.forget(id);
-        let waiting: Vec<ThreadId> = self
-            .emitter
-            .org
-            .waiting()
-            .filter(|(_, on)| *on == WaitOn::Join(id))
-            .map(|(parent, _)| parent)
-            .collect();
-        for parent in waiting {
-            self.emitter
-                .emit(Author::System, Some(parent), cause, Body::Resume);
-            self.splice_result(parent, id);
-        }
-    }
-
-    /// Gives back what an ended worker holds: its sequence, its tool.
-    pub(super) fn forget(&mut self, id: ThreadId) {
-        if let Some(runner) = self.runners.get(&id) {
-            self.ops.push(SeqOp::Close(runner.seq));
-            self.by_seq.remove(&runner.seq);
-        }
-        self.tools.stop(id);
     }
 
     /// Blocked Forks take free slots, longest wait first.
@@ -201,26 +159,48 @@ impl Session {
         }
     }
 
-    /// Forks, Joins and the answer, in path order.
+    /// Forks, Joins and the answer, in path order; what ends because of one ends before the next.
     pub(super) fn act(&mut self) {
-        let ids: Vec<ThreadId> = self.runners.keys().copied().collect();
-        for id in ids {
-            while !self.over() && self.is_running(id) {
-                if id.is_organizer() && self.fork_next_draft() {
-                    continue;
-                }
-                let next = self
-                    .runners
-                    .get_mut(&id)
-                    .and_then(|r| r.pending.pop_front());
-                let Some(wrote) = next else { break };
-                if let Some(wrote) = self.unless_planned(id, wrote)
-                    && let Some(wrote) = self.unless_asked(id, wrote)
-                {
-                    self.act_on(id, wrote);
-                }
+        loop {
+            let ids: Vec<ThreadId> = self
+                .runners
+                .iter()
+                .filter(|(id, runner)| id.is_organizer() || !runner.pending.is_empty())
+                .map(|(id, _)| *id)
+                .collect();
+            while !self.over() && self.act_next(&ids) {}
+            if self.over() || !self.give_up_what_is_in_vain() {
+                return;
             }
         }
+    }
+
+    /// Does the next thing that one of these threads has to do; false if there is none.
+    fn act_next(&mut self, ids: &[ThreadId]) -> bool {
+        if ids.iter().any(|id| self.take_return(*id)) {
+            self.serve_blocked();
+            return true;
+        }
+        for &id in ids {
+            if !self.is_running(id) {
+                continue;
+            }
+            if id.is_organizer() && self.fork_next_draft() {
+                return true;
+            }
+            let next = self
+                .runners
+                .get_mut(&id)
+                .and_then(|r| r.pending.pop_front());
+            let Some(wrote) = next else { continue };
+            if let Some(wrote) = self.unless_planned(id, wrote)
+                && let Some(wrote) = self.unless_asked(id, wrote)
+            {
+                self.act_on(id, wrote);
+            }
+            return true;
+        }
+        false
     }
 
     /// Whether the thread can go on: it neither waits nor stands for a person's word.

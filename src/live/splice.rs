@@ -1,6 +1,7 @@
 //! Text that nobody decodes: results, hand-made tags; and the start of workers.
 
 use super::config::messages;
+use super::rescan::grammar;
 use super::runner::{Deferred, Runner};
 use super::session::Session;
 use super::settle::By;
@@ -12,6 +13,14 @@ use crate::protocol::Grammar;
 
 /// Tokens of a context kept free so that a thread can still write a few words after a splice.
 const HEADROOM: usize = 32;
+
+/// A sequence that holds what the prompts of workers of one kind have in common, and its tokens.
+#[derive(Debug)]
+pub(super) struct Template {
+    pub organizes: bool,
+    pub seq: SeqId,
+    pub tokens: Vec<TokenId>,
+}
 
 /// Where a splice comes from.
 #[derive(Debug, Clone, Default)]
@@ -169,9 +178,20 @@ impl Session {
         }
     }
 
+    /// The instructions of workers that may organize, or may not.
+    fn worker_prompt(&self, organizes: bool) -> &str {
+        let prompts = &self.header.prompts;
+        // Sessions that others wrote may have one for all.
+        if organizes && !prompts.sub_organizer.is_empty() {
+            &prompts.sub_organizer
+        } else {
+            &prompts.worker
+        }
+    }
+
     /// Starts the worker `id` on `query`.
     pub(super) fn start_worker(&mut self, id: ThreadId, query: &str, (by, cause): By) {
-        let system = self.header.prompts.worker.clone();
+        let system = self.worker_prompt(self.header.organizes(id)).to_owned();
         let prompt = self
             .engine
             .prompt(&messages(&system, query), self.header.thinking);
@@ -190,7 +210,8 @@ impl Session {
                 prompt: prompt.clone(),
             },
         );
-        self.open(id, Grammar::Worker, &prompt);
+        let grammar = grammar(&self.header, id, Role::Worker);
+        self.open(id, grammar, &prompt);
         if let Some(message) = failure {
             self.error(id, ErrorKind::Engine, None, message);
             self.end_worker(id, ThreadEnd::Failed, None);
@@ -201,7 +222,7 @@ impl Session {
     pub(super) fn open(&mut self, id: ThreadId, grammar: Grammar, prompt: &[TokenId]) {
         let seq = self.new_seq();
         let prefix = (!id.is_organizer())
-            .then(|| self.shared_prefix(prompt))
+            .then(|| self.shared_prefix(self.header.organizes(id), prompt))
             .flatten();
         let shared = prefix.map_or(0, |(_, len)| len);
         self.ops.push(SeqOp::Open {
@@ -233,9 +254,9 @@ impl Session {
 
     /// The part of a worker's prompt that the template sequence holds already. The template is made of
     /// what the prompts of two different sub-queries have in common.
-    fn shared_prefix(&mut self, prompt: &[TokenId]) -> Option<(SeqId, usize)> {
-        if self.template.is_none() {
-            let system = self.header.prompts.worker.clone();
+    fn shared_prefix(&mut self, organizes: bool, prompt: &[TokenId]) -> Option<(SeqId, usize)> {
+        if self.template(organizes).is_none() {
+            let system = self.worker_prompt(organizes).to_owned();
             let thinking = self.header.thinking;
             let one = self.engine.prompt(&messages(&system, "a"), thinking).ok()?;
             let other = self.engine.prompt(&messages(&system, "7"), thinking).ok()?;
@@ -243,7 +264,11 @@ impl Session {
             let seq = self.new_seq();
             self.ops.push(SeqOp::Open {
                 seq,
-                key: "template".into(),
+                key: if organizes {
+                    "template of organizing workers".into()
+                } else {
+                    "template".into()
+                },
                 sampling: self.header.sampling.clone(),
                 priority: Priority::Template,
                 prefix: None,
@@ -253,11 +278,19 @@ impl Session {
                 tokens: common.clone(),
                 decoded: false,
             });
-            self.template = Some((seq, common));
+            self.templates.push(Template {
+                organizes,
+                seq,
+                tokens: common,
+            });
         }
-        let (seq, tokens) = self.template.as_ref()?;
-        let len = common_prefix(tokens, prompt).min(prompt.len().saturating_sub(1));
-        (len > 0).then_some((*seq, len))
+        let template = self.template(organizes)?;
+        let len = common_prefix(&template.tokens, prompt).min(prompt.len().saturating_sub(1));
+        (len > 0).then_some((template.seq, len))
+    }
+
+    fn template(&self, organizes: bool) -> Option<&Template> {
+        self.templates.iter().find(|t| t.organizes == organizes)
     }
 }
 

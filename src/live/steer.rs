@@ -25,6 +25,15 @@ pub(super) fn fits_in_fork(query: &str, index: u16) -> Result<(), Outcome> {
     Ok(())
 }
 
+/// A thread in a sentence.
+fn called(id: ThreadId) -> String {
+    if id.is_organizer() {
+        "the organizer".to_owned()
+    } else {
+        format!("worker {id}")
+    }
+}
+
 impl Session {
     /// Does what a command asks; its own event is `cause`.
     pub(super) fn carry_out(&mut self, command: &Command, cause: Seq) -> Outcome {
@@ -47,12 +56,19 @@ impl Session {
                 self.stepping = Some(Stepping::UntilAction);
                 Outcome::Done
             }
-            Command::Fork { query, seat } if self.planning() => {
-                self.add_draft(query, seat.as_ref(), cause)
+            Command::Fork {
+                query,
+                seat,
+                thread,
+            } => {
+                let of = thread.unwrap_or_default();
+                if of.is_organizer() && self.planning() {
+                    return self.add_draft(query, seat.as_ref(), cause);
+                }
+                self.wish_fork(of, query, seat.as_ref(), cause)
             }
-            Command::Fork { query, seat } => self.wish_fork(query, seat.as_ref(), cause),
             Command::Join { thread } => self.wish_join(*thread, cause),
-            Command::Answer => self.wish(Wish::Answer, None, cause),
+            Command::Answer => self.wish(ThreadId::ORGANIZER, Wish::Answer, None, cause),
             Command::Kill { thread } => self.kill(*thread, cause),
             Command::WrapUp { thread } => self.wrap_up(*thread, cause),
             Command::Abort => {
@@ -146,22 +162,37 @@ impl Session {
         if let Err(refusal) = self.active_worker(id) {
             return refusal;
         }
-        let Some(runner) = self.runners.get_mut(&id) else {
-            return refused(format!("worker {id} is not running"));
-        };
-        match runner.scanner.position() {
-            Position::Free => {}
-            Position::InReturn => return refused(format!("worker {id} is writing its result")),
-            _ => return refused(format!("worker {id} is inside a tag")),
+        match self.position(id) {
+            None => return refused(format!("worker {id} is not running")),
+            Some(Position::Free) => {}
+            Some(Position::InReturn) => {
+                return refused(format!("worker {id} is writing its result"));
+            }
+            Some(_) => return refused(format!("worker {id} is inside a tag")),
         }
-        runner.scanner.enter(Position::InReturn, runner.text_len);
-        let text = Tag::ReturnOpen.to_string();
-        let origin = Origin::by(Author::Human, Some(cause));
-        self.splice(id, SpliceKind::WrapUp, &text, origin);
-        Outcome::Done
+        self.wish(id, Wish::WrapUp, None, cause)
     }
 
-    fn wish_fork(&mut self, query: &str, seat: Option<&Seat>, cause: Seq) -> Outcome {
+    /// Thread `id` if it may fork and goes on, or why not.
+    fn organizing(&self, id: ThreadId) -> Result<Status, Outcome> {
+        match self.emitter.org.thread(id) {
+            None => Err(refused(format!("there is no thread {id}"))),
+            Some(t) if t.ended() => Err(refused(format!("{} has ended", called(id)))),
+            Some(_) if !self.header.organizes(id) => Err(refused(format!(
+                "worker {id} cannot fork: workers of this run nest {} deep (--depth)",
+                self.header.limits.depth
+            ))),
+            Some(t) => Ok(t.status),
+        }
+    }
+
+    fn wish_fork(
+        &mut self,
+        of: ThreadId,
+        query: &str,
+        seat: Option<&Seat>,
+        cause: Seq,
+    ) -> Outcome {
         let query = query.trim();
         if let Some(refusal) = seat.and_then(|seat| self.seat_refusal(seat)) {
             return refusal;
@@ -169,27 +200,26 @@ impl Session {
         if query.is_empty() {
             return refused("the sub-query is empty");
         }
-        let organizer = ThreadId::ORGANIZER;
-        let Some(index) = next_index(&self.emitter.org, organizer) else {
+        let status = match self.organizing(of) {
+            Ok(status) => status,
+            Err(refusal) => return refusal,
+        };
+        let Some(index) = next_index(&self.emitter.org, of) else {
             return refused("no index is left");
         };
         if let Err(refusal) = fits_in_fork(query, index) {
             return refusal;
         }
-        let waits_for = match self.emitter.org.thread(organizer).map(|t| t.status) {
-            Some(Status::Waiting(WaitOn::Join(child))) => Some(child),
-            _ => None,
-        };
-        if let Some(waited) = waits_for
+        if let Status::Waiting(WaitOn::Join(waited)) = status
             && self.emitter.org.free_slots() > 0
             && self.blocked.is_empty()
         {
-            return self.fork_while_waiting((organizer, index), query, seat, waited, cause);
+            return self.fork_while_waiting((of, index), query, seat, waited, cause);
         }
-        self.wish(Wish::Fork(query.to_owned()), seat, cause)
+        self.wish(of, Wish::Fork(query.to_owned()), seat, cause)
     }
 
-    /// The organizer stands at a Join: the worker starts now, the text follows after the result.
+    /// The thread stands at a Join: the worker starts now, the text follows after the result.
     fn fork_while_waiting(
         &mut self,
         (parent, index): (ThreadId, u16),
@@ -203,7 +233,7 @@ impl Session {
         };
         let anchor = self.anchor(waited);
         let Some(runner) = self.runners.get_mut(&parent) else {
-            return refused("the organizer is not running");
+            return refused(format!("{} is not running", called(parent)));
         };
         let place = runner.text_len;
         let late = Deferred::fork(index, query, Some(cause));
@@ -232,14 +262,16 @@ impl Session {
             Some(t) if t.joined => return refused(format!("worker {id} was joined before")),
             Some(_) => {}
         }
-        if id
-            .index()
-            .and_then(|index| self.emitter.org.newest_bearer(ThreadId::ORGANIZER, index))
-            != Some(id)
-        {
+        let (Some(parent), Some(index)) = (id.parent(), id.index()) else {
+            return refused("the organizer cannot join itself");
+        };
+        if self.emitter.org.newest_bearer(parent, index) != Some(id) {
             return refused(format!("a newer worker bears the index of {id}"));
         }
-        self.wish(Wish::Join(id), None, cause)
+        if let Err(refusal) = self.organizing(parent) {
+            return refusal;
+        }
+        self.wish(parent, Wish::Join(id), None, cause)
     }
 
     /// The present moment of thread `waited`, for a Fork made while another thread waits for it.
@@ -253,12 +285,17 @@ impl Session {
         }
     }
 
-    /// Notes a wish for the organizer; does it now if the organizer is free.
-    fn wish(&mut self, what: Wish, seat: Option<&Seat>, cause: Seq) -> Outcome {
-        if self.organizer_position() == Some(Position::InAnswer) {
-            return refused("the organizer is writing its answer");
+    /// Notes a wish for a thread; does it now if the thread is free.
+    fn wish(&mut self, of: ThreadId, what: Wish, seat: Option<&Seat>, cause: Seq) -> Outcome {
+        match self.position(of) {
+            Some(Position::InAnswer) => return refused("the organizer is writing its answer"),
+            Some(Position::InReturn) => {
+                return refused(format!("worker {of} is writing its result"));
+            }
+            _ => {}
         }
         self.intents.push_back(Intent {
+            of,
             by: Author::Human,
             cause: Some(cause),
             what,
@@ -269,23 +306,27 @@ impl Session {
         if !waiting {
             return Outcome::Done;
         }
-        let why = match self.organizer_position() {
+        let why = match self.position(of) {
             Some(Position::InFork(i)) => format!("until sub-query {i} is closed"),
-            _ => "until the organizer decodes again".to_owned(),
+            _ => format!("until {} decodes again", called(of)),
         };
         Outcome::Queued { why }
     }
 
-    fn organizer_position(&self) -> Option<Position> {
-        self.runners
-            .get(&ThreadId::ORGANIZER)
-            .map(|r| r.scanner.position())
+    fn position(&self, id: ThreadId) -> Option<Position> {
+        self.runners.get(&id).map(|r| r.scanner.position())
     }
 
-    /// Does what is wished of the organizer as far as it can be done now.
+    /// Does what is wished of threads as far as it can be done now, of each in order.
     pub(super) fn pursue_intents(&mut self) {
-        while !self.over() && self.organizer_is_free() {
-            let Some(intent) = self.intents.pop_front() else {
+        while !self.over() {
+            let free = |intent: &Intent| self.is_free(intent.of);
+            let Some(intent) = self
+                .intents
+                .iter()
+                .position(free)
+                .and_then(|i| self.intents.remove(i))
+            else {
                 return;
             };
             let queued = self.was_queued(intent.cause);
@@ -306,27 +347,27 @@ impl Session {
             .is_some_and(|c| c.outcome.is_some())
     }
 
-    fn organizer_is_free(&self) -> bool {
-        self.is_running(ThreadId::ORGANIZER)
+    fn is_free(&self, id: ThreadId) -> bool {
+        self.is_running(id)
             && self
                 .runners
-                .get(&ThreadId::ORGANIZER)
+                .get(&id)
                 .is_some_and(|r| r.scanner.position() == Position::Free && r.pending.is_empty())
     }
 
     fn pursue(&mut self, intent: &Intent) -> Outcome {
-        let organizer = ThreadId::ORGANIZER;
-        let from = self.runners.get(&organizer).map_or(0, |r| r.text_len);
+        let of = intent.of;
+        let from = self.runners.get(&of).map_or(0, |r| r.text_len);
         let origin = Origin::by(intent.by.clone(), intent.cause);
         let by = (intent.by.clone(), intent.cause);
         match &intent.what {
             Wish::Fork(query) => {
-                let Some(index) = next_index(&self.emitter.org, organizer) else {
+                let Some(index) = next_index(&self.emitter.org, of) else {
                     return refused("no index is left");
                 };
                 let (verdict, _) = judge_fork(
                     &self.emitter.org,
-                    organizer,
+                    of,
                     index,
                     query,
                     strictness(&self.header),
@@ -343,9 +384,9 @@ impl Session {
                 if let ForkVerdict::Start(child) | ForkVerdict::Block(child) = verdict {
                     self.address(child, intent.seat.as_ref());
                 }
-                if self.splice(organizer, SpliceKind::Fork, &text, origin) {
+                if self.splice(of, SpliceKind::Fork, &text, origin) {
                     let span = (from, from + text.len() as u64);
-                    self.fork(organizer, index, query.clone(), span, by);
+                    self.fork(of, index, query.clone(), span, by);
                 }
             }
             Wish::Join(id) => {
@@ -356,20 +397,27 @@ impl Session {
                     return refused(format!("worker {id} was joined before"));
                 }
                 let text = Tag::Join(index).to_string();
-                if self.splice(organizer, SpliceKind::Join, &text, origin) {
-                    self.join(organizer, index, (from, from + text.len() as u64), by);
+                if self.splice(of, SpliceKind::Join, &text, origin) {
+                    self.join(of, index, (from, from + text.len() as u64), by);
                 }
             }
             Wish::Answer => {
-                if let Some(runner) = self.runners.get_mut(&organizer) {
+                if let Some(runner) = self.runners.get_mut(&of) {
                     runner.scanner.enter(Position::InAnswer, from);
                 }
                 let text = Tag::AnswerOpen.to_string();
-                self.splice(organizer, SpliceKind::Answer, &text, origin);
+                self.splice(of, SpliceKind::Answer, &text, origin);
+            }
+            Wish::WrapUp => {
+                if let Some(runner) = self.runners.get_mut(&of) {
+                    runner.scanner.enter(Position::InReturn, from);
+                }
+                let text = Tag::ReturnOpen.to_string();
+                self.splice(of, SpliceKind::WrapUp, &text, origin);
             }
             Wish::Merge => {
                 let text = format!("{}{}{}", Tag::AnswerOpen, self.merged(), Tag::AnswerClose);
-                self.write(organizer, &text, Author::System);
+                self.write(of, &text, Author::System);
             }
         }
         Outcome::Done

@@ -266,6 +266,8 @@ impl Session {
             }
             Err(why) => {
                 self.error(id, ErrorKind::Tool, None, format!("tool `{name}`: {why}"));
+                // What it says is no action.
+                let why = why.replace('<', "< ");
                 self.write(id, &format!("tool `{name}`: {why}"), Author::Tool(name));
                 self.end_worker(id, ThreadEnd::Failed, None);
                 self.follow_up();

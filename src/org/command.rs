@@ -37,6 +37,9 @@ pub enum Command {
             skip_serializing_if = "Option::is_none"
         )]
         seat: Option<Seat>,
+        /// Who forks; the organizer if absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        thread: Option<ThreadId>,
     },
     /// Join a worker now.
     Join {

@@ -87,8 +87,8 @@ forms! {
     "resume" (may("thread", Thread)) "resume" "Go on decoding";
     "step" () "step" "Advance exactly one step, then stay paused";
     "next" () "next" "Run to the next action, then pause";
-    "fork" (may("seat", Word), need("query", Text)) "fork count the primes below 30" "Fork a sub-query by hand";
-    "join" (need("thread", Thread)) "join 2" "Make the organizer join a worker now";
+    "fork" (may("seat", Word), may("thread", Thread), need("query", Text)) "fork count the primes below 30" "Fork a sub-query by hand; thread=2: for a worker that may organize";
+    "join" (need("thread", Thread)) "join 2" "Make whoever forked a worker join it now";
     "answer" () "answer" "Make the organizer write its answer now";
     "wrap_up" ["wrap"] (need("thread", Thread)) "wrap_up 2" "Make a worker write its result now";
     "kill" (need("thread", Thread)) "kill 2" "Stop a worker now and keep its partial text";
@@ -123,9 +123,9 @@ impl CommandForm {
         for arg in self.args {
             let name = arg.name.to_uppercase();
             let dots = if arg.kind == Text { "…" } else { "" };
-            let text = match (arg.optional, arg.kind) {
-                (true, Text | Thread) => format!("[{name}{dots}]"),
-                (true, _) => format!("[{}={name}]", arg.name),
+            let text = match (arg.optional, self.by_place(arg)) {
+                (true, true) => format!("[{name}{dots}]"),
+                (true, false) => format!("[{}={name}]", arg.name),
                 (false, _) => format!("{name}{dots}"),
             };
             usage.push(' ');
@@ -141,6 +141,13 @@ impl CommandForm {
             .ok()
             .and_then(|command| serde_json::to_value(command).ok())
             .unwrap_or_default()
+    }
+
+    /// By their place stand what is needed, the text at the end, and a thread where no text follows that
+    /// could begin like one.
+    fn by_place(&self, arg: &Arg) -> bool {
+        let text_follows = self.args.iter().any(|a| !a.optional && a.kind == Text);
+        !arg.optional || arg.kind == Text || arg.kind == Thread && !text_follows
     }
 
     fn called(&self, word: &str) -> bool {
@@ -190,9 +197,7 @@ pub fn parse_command(line: &str) -> Result<Command, String> {
         if fields.contains_key(arg.name) {
             continue;
         }
-        // By their place stand what is needed, a thread, and the text at the end.
-        let by_place = !arg.optional || matches!(arg.kind, Thread | Text);
-        if rest.is_empty() || !by_place {
+        if rest.is_empty() || !form.by_place(arg) {
             if arg.optional {
                 continue;
             }
@@ -272,6 +277,10 @@ mod tests {
         same(
             "fork seat=human a = b  c",
             r#"{"do": "fork", "query": "a = b  c", "seat": "human"}"#,
+        );
+        same(
+            "fork thread=2.1 2 and 3",
+            r#"{"do": "fork", "query": "2 and 3", "thread": "2.1"}"#,
         );
         same(
             "branch thread=1 token=20",

@@ -81,17 +81,17 @@ pub fn blame(schedule: &Schedule) -> BTreeMap<(ThreadId, ThreadId), u64> {
 #[must_use]
 pub fn slack(traces: &[Trace], capacity: u32, schedule: &Schedule) -> BTreeMap<ThreadId, u64> {
     let workers = traces.iter().filter(|t| !t.id.is_organizer()).count();
-    let anchored = traces.iter().flat_map(|t| &t.ops).any(|op| {
+    let special = traces.iter().flat_map(|t| &t.ops).any(|op| {
         matches!(
             op.kind,
             OpKind::Fork {
                 anchor: Some(_),
                 ..
-            }
+            } | OpKind::Overflow { .. }
         )
     });
     // With a slot for everyone no longer worker can ever block a Fork, and one backward pass is exact.
-    if workers < capacity as usize && !anchored {
+    if workers < capacity as usize && !special {
         return backward_pass(traces, schedule);
     }
     joined(traces)
@@ -123,14 +123,20 @@ pub fn slack_of(id: ThreadId, traces: &[Trace], capacity: u32, schedule: &Schedu
     Some(low)
 }
 
+/// Workers whose results come to the organizer, through others if need be.
 fn joined(traces: &[Trace]) -> impl Iterator<Item = ThreadId> + '_ {
-    traces
+    let joins = traces
         .iter()
         .flat_map(|t| &t.ops)
         .filter_map(|op| match op.kind {
             OpKind::Join { child } => Some(child),
-            OpKind::Fork { .. } => None,
-        })
+            OpKind::Fork { .. } | OpKind::Overflow { .. } => None,
+        });
+    let all: HashSet<ThreadId> = joins.clone().collect();
+    joins.filter(move |id| {
+        std::iter::successors(id.parent(), |id| id.parent())
+            .all(|id| id.is_organizer() || all.contains(&id))
+    })
 }
 
 fn backward_pass(traces: &[Trace], schedule: &Schedule) -> BTreeMap<ThreadId, u64> {
@@ -177,6 +183,7 @@ fn latest_begin(
                     latest = latest.min(latest_begin(child, due, by_id, latest_end));
                 }
             }
+            OpKind::Overflow { .. } => {}
         }
     }
     latest.saturating_sub(position)

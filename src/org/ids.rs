@@ -77,6 +77,27 @@ impl ThreadId {
         Some(Self { path })
     }
 
+    /// Whether it serves `ancestor`, directly or through others.
+    #[must_use]
+    pub fn is_below(self, ancestor: Self) -> bool {
+        std::iter::successors(self.parent(), |id| id.parent()).any(|id| id == ancestor)
+    }
+
+    /// The names that threads below this one can have, first to last in path order; `None` where there can be
+    /// none.
+    #[must_use]
+    pub fn below(self) -> Option<std::ops::RangeInclusive<Self>> {
+        let first = self.child(1, 1)?;
+        let mut last = self;
+        for segment in last.path.iter_mut().skip(self.depth()) {
+            *segment = Segment {
+                index: u16::MAX,
+                bearer: u16::MAX,
+            };
+        }
+        Some(first..=last)
+    }
+
     /// Its sub-query index; `None` for the organizer.
     #[must_use]
     pub fn index(self) -> Option<u16> {
@@ -249,6 +270,23 @@ mod tests {
         ] {
             assert!(text.parse::<ThreadId>().is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn those_below_a_thread_are_one_stretch_of_path_order() {
+        let id = |text: &str| text.parse::<ThreadId>().unwrap();
+        let all = [
+            "organizer", "1", "1.1", "1.9999~7.3", "1~2", "1~2.1", "2", "2.1.1.1",
+        ]
+        .map(id);
+        for ancestor in all {
+            let range = ancestor.below();
+            for other in all {
+                let inside = range.as_ref().is_some_and(|range| range.contains(&other));
+                assert_eq!(inside, other.is_below(ancestor), "{other} below {ancestor}");
+            }
+        }
+        assert!(id("2.1.1.1").below().is_none());
     }
 
     #[test]

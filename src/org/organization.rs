@@ -148,6 +148,15 @@ impl Organization {
         self.threads.values()
     }
 
+    /// The threads below `id`, in path order.
+    pub fn below(&self, id: ThreadId) -> impl DoubleEndedIterator<Item = &Thread> {
+        let range = id.below();
+        range
+            .into_iter()
+            .flat_map(|range| self.threads.range(range))
+            .map(|(_, thread)| thread)
+    }
+
     /// Workers that hold a slot.
     #[must_use]
     pub fn active_workers(&self) -> usize {
@@ -424,7 +433,7 @@ impl Organization {
             .rev()
             .find_map(|op| match &mut op.kind {
                 OpKind::Join { child } => Some(child),
-                OpKind::Fork { .. } => None,
+                OpKind::Fork { .. } | OpKind::Overflow { .. } => None,
             });
         let Some(joined) = joined.filter(|old| **old != child && old.index() == child.index())
         else {
@@ -541,9 +550,16 @@ impl Organization {
                 };
                 thread.ops.push(Op { at: *at, kind });
             }
-            Body::Error { span, .. } | Body::Ask { span, .. } => {
+            Body::Error { error, span, .. } => {
                 thread.acted += u64::from(span.is_some());
+                if let (ErrorKind::PoolOverflow, Status::Waiting(WaitOn::Slot(child))) =
+                    (error, thread.status)
+                    && let Some(op) = thread.ops.last_mut()
+                {
+                    op.kind = OpKind::Overflow { child };
+                }
             }
+            Body::Ask { span, .. } => thread.acted += u64::from(span.is_some()),
             Body::Plan {
                 change: PlanChange::Draft(draft),
             } => thread.acted += u64::from(draft.span.is_some()),

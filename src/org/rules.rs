@@ -82,7 +82,7 @@ pub fn judge_fork(
     };
     let verdict = if organization.free_slots() > 0 {
         ForkVerdict::Start(child)
-    } else if overflow == Overflow::Wait && a_slot_can_free(organization) {
+    } else if overflow == Overflow::Wait && a_slot_can_free(organization, Some(parent)) {
         ForkVerdict::Block(child)
     } else {
         let why = format!(
@@ -118,7 +118,7 @@ pub fn judge_join(organization: &Organization, parent: ThreadId, index: u16) -> 
 #[must_use]
 pub fn next_index(organization: &Organization, parent: ThreadId) -> Option<u16> {
     let used = organization
-        .threads()
+        .below(parent)
         .filter(|t| t.id.parent() == Some(parent))
         .filter_map(|t| t.id.index())
         .chain(organization.waiting().filter_map(|(_, on)| match on {
@@ -138,21 +138,26 @@ pub fn next_index(organization: &Organization, parent: ThreadId) -> Option<u16> 
     (used < MAX_INDEX).then_some(used + 1)
 }
 
-/// Whether some active worker can end although everything that waits for a slot stands still.
-fn a_slot_can_free(organization: &Organization) -> bool {
+/// Whether some active worker can end although everything that waits for a slot stands still, `forking`
+/// included.
+#[must_use]
+pub fn a_slot_can_free(organization: &Organization, forking: Option<ThreadId>) -> bool {
     organization
         .threads()
         .filter(|t| t.role == Role::Worker && !t.ended())
-        .any(|t| can_end(organization, t.id, 0))
+        .any(|t| can_end(organization, t.id, forking))
 }
 
-fn can_end(organization: &Organization, id: ThreadId, depth: usize) -> bool {
+fn can_end(organization: &Organization, id: ThreadId, forking: Option<ThreadId>) -> bool {
+    if Some(id) == forking {
+        return false;
+    }
     match organization.thread(id).map(|t| t.status) {
-        Some(Status::Running) => true,
-        Some(Status::Waiting(WaitOn::Join(child))) if depth < super::ids::MAX_DEPTH => {
-            can_end(organization, child, depth + 1)
+        Some(Status::Running | Status::Ended(_)) => true,
+        // A thread waits for one below it, so this comes to an end.
+        Some(Status::Waiting(WaitOn::Join(child))) => {
+            child.is_below(id) && can_end(organization, child, forking)
         }
-        Some(Status::Ended(_)) => true,
-        _ => false,
+        Some(Status::Waiting(WaitOn::Slot(_))) | None => false,
     }
 }

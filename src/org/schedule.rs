@@ -4,6 +4,9 @@
 //! thread decodes one token a step; pauses, prefill and slow machines do not exist here. The result
 //! says when each thread would have begun, waited and finished, and the critical-path latency `T`.
 //! At depth 1 this equals the recursion over fragments of the AsyncThink paper (arXiv 2510.26658).
+//!
+//! Within a step: ends first, then blocked Forks by (step, path), then Forks and Joins in path order. A worker
+//! that ends takes with it whoever still works below it.
 
 use super::event::{Anchor, WaitOn};
 use super::ids::ThreadId;
@@ -47,6 +50,11 @@ pub enum OpKind {
     /// Waits for a worker.
     Join {
         /// The worker.
+        child: ThreadId,
+    },
+    /// A Fork that waited for a slot until none could get free any more: its worker never began.
+    Overflow {
+        /// The worker that would have been.
         child: ThreadId,
     },
 }
@@ -100,13 +108,27 @@ pub struct Schedule {
     pub latency: u64,
     /// One lane per trace.
     pub lanes: BTreeMap<ThreadId, Lane>,
+    /// Forks that no slot could ever have served (no active worker could end any more), by step and worker.
+    /// Those that began all the same are taken to have found one.
+    pub unserved: Vec<(u64, ThreadId)>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Happening {
     End,
-    Op(usize),
+    Op,
     Trigger(ThreadId),
+}
+
+/// What waits for a slot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Claim {
+    /// A Fork made by hand: its thread goes on meanwhile.
+    ByHand,
+    /// A Fork at which its thread stands.
+    Stands,
+    /// The same, and it was lived that it would never be served.
+    InVain,
 }
 
 struct State<'a> {
@@ -118,6 +140,8 @@ struct State<'a> {
     waits_for: Option<WaitOn>,
     next_op: usize,
     triggers: Vec<(u64, ThreadId)>,
+    /// Workers that began for it.
+    children: Vec<usize>,
 }
 
 /// Simulates `traces` (the organizer among them) under `capacity`.
@@ -138,13 +162,17 @@ struct Simulation<'a> {
     slots: usize,
     active: usize,
     heap: BinaryHeap<Reverse<(u64, Happening, ThreadId)>>,
-    /// Blocked Forks: (step, path of the forking thread, worker, whether the forking thread stands).
-    blocked: BTreeSet<(u64, ThreadId, ThreadId, bool)>,
+    /// Blocked Forks: (step, path of the forking thread, worker, what the claim is).
+    blocked: BTreeSet<(u64, ThreadId, ThreadId, Claim)>,
+    /// Forks that no slot could serve.
+    unserved: Vec<(u64, ThreadId)>,
     /// Hand-made Forks whose moment has come before their thread arrived, and the reverse.
     triggered: HashMap<ThreadId, (u64, ThreadId)>,
     armed: HashMap<ThreadId, ThreadId>,
     /// Who stands at a Join on a worker.
     joiners: HashMap<ThreadId, Vec<usize>>,
+    /// The latest moment so far.
+    now: u64,
 }
 
 impl<'a> Simulation<'a> {
@@ -163,6 +191,7 @@ impl<'a> Simulation<'a> {
                 waits_for: None,
                 next_op: 0,
                 triggers: Vec::new(),
+                children: Vec::new(),
             })
             .collect();
         let by_id: HashMap<_, _> = states
@@ -194,9 +223,11 @@ impl<'a> Simulation<'a> {
             active: 0,
             heap: BinaryHeap::new(),
             blocked: BTreeSet::new(),
+            unserved: Vec::new(),
             triggered: HashMap::new(),
             armed: HashMap::new(),
             joiners: HashMap::new(),
+            now: 0,
         }
     }
 
@@ -207,13 +238,19 @@ impl<'a> Simulation<'a> {
         loop {
             while let Some(Reverse((now, what, id))) = self.heap.pop() {
                 let i = self.by_id[&id];
+                self.now = self.now.max(now);
                 match what {
-                    Happening::End => self.end(i, now),
                     Happening::Trigger(child) => self.trigger(child, id, now),
-                    Happening::Op(_) => self.arrive(i, now),
+                    // It went with whoever it worked for.
+                    _ if self.states[i].lane.ended => {}
+                    Happening::End => self.end(i, now),
+                    Happening::Op => {
+                        self.arrive(i, now);
+                        self.give_up_what_is_in_vain(now);
+                    }
                 }
             }
-            if !self.force_a_fork() {
+            if !self.force_a_fork() && !self.force_an_end() {
                 break;
             }
         }
@@ -256,8 +293,7 @@ impl<'a> Simulation<'a> {
         state.clock = until;
         state.lane.finish = until;
         if state.next_op < state.trace.ops.len() {
-            self.heap
-                .push(Reverse((until, Happening::Op(state.next_op), id)));
+            self.heap.push(Reverse((until, Happening::Op, id)));
         } else if state.trace.ended {
             self.heap.push(Reverse((until, Happening::End, id)));
         }
@@ -284,16 +320,10 @@ impl<'a> Simulation<'a> {
                     self.start_child(child, now, id);
                     self.move_on(i, now);
                 } else {
-                    state.waits_for = Some(WaitOn::Slot(child));
-                    state.lane.waits.push(IdealWait {
-                        from: now,
-                        to: now,
-                        on: WaitOn::Slot(child),
-                        by: None,
-                    });
-                    self.blocked.insert((now, id, child, true));
+                    self.stand(i, child, now, Claim::Stands);
                 }
             }
+            OpKind::Overflow { child } => self.stand(i, child, now, Claim::InVain),
             OpKind::Join { child } => {
                 let done = self
                     .by_id
@@ -332,6 +362,58 @@ impl<'a> Simulation<'a> {
         }
     }
 
+    /// Thread `i` stands at a blocked Fork.
+    fn stand(&mut self, i: usize, child: ThreadId, now: u64, claim: Claim) {
+        let state = &mut self.states[i];
+        let on = WaitOn::Slot(child);
+        state.waits_for = Some(on);
+        state.lane.waits.push(IdealWait {
+            from: now,
+            to: now,
+            on,
+            by: None,
+        });
+        self.blocked.insert((now, state.trace.id, child, claim));
+    }
+
+    /// Where no active worker can end any more, the Forks that were lived to be in vain are given up, the
+    /// latest first.
+    fn give_up_what_is_in_vain(&mut self, now: u64) {
+        let in_vain = |entry: &&(u64, ThreadId, ThreadId, Claim)| entry.3 == Claim::InVain;
+        while let Some(&entry) = self.blocked.iter().rev().find(in_vain) {
+            if self.somebody_can_end() {
+                return;
+            }
+            self.blocked.remove(&entry);
+            self.unserved.push((now, entry.2));
+            self.resume(self.by_id[&entry.1], now, None);
+        }
+    }
+
+    fn somebody_can_end(&self) -> bool {
+        let can_end = |state: &State<'_>| {
+            let mut state = state;
+            loop {
+                match state.waits_for {
+                    None => return true,
+                    Some(WaitOn::Slot(_)) => return false,
+                    // A thread waits for one below it, so this comes to an end.
+                    Some(WaitOn::Join(child)) if child.is_below(state.trace.id) => {
+                        match self.by_id.get(&child) {
+                            Some(&c) => state = &self.states[c],
+                            None => return false,
+                        }
+                    }
+                    Some(WaitOn::Join(_)) => return false,
+                }
+            }
+        };
+        self.states
+            .iter()
+            .filter(|s| s.lane.begin.is_some() && !s.lane.ended && !s.trace.id.is_organizer())
+            .any(can_end)
+    }
+
     fn arm(&mut self, child: ThreadId, parent: ThreadId, now: u64) {
         if let Some((_, anchor)) = self.triggered.remove(&child) {
             self.start_or_queue(child, parent, anchor, now);
@@ -352,7 +434,7 @@ impl<'a> Simulation<'a> {
         if self.active < self.slots && self.blocked.is_empty() {
             self.start_child(child, now, by);
         } else {
-            self.blocked.insert((now, parent, child, false));
+            self.blocked.insert((now, parent, child, Claim::ByHand));
         }
     }
 
@@ -360,7 +442,34 @@ impl<'a> Simulation<'a> {
         if let Some(&c) = self.by_id.get(&child)
             && self.states[c].lane.begin.is_none()
         {
+            let parent = child.parent().and_then(|id| self.by_id.get(&id));
+            if let Some(&parent) = parent {
+                self.states[parent].children.push(c);
+            }
             self.begin(c, now, Some(by));
+        }
+    }
+
+    /// Ends everybody who still works below `i`, and frees their slots.
+    fn abandon_below(&mut self, i: usize, now: u64) {
+        for child in std::mem::take(&mut self.states[i].children) {
+            let state = &mut self.states[child];
+            if state.lane.ended {
+                continue;
+            }
+            state.lane.ended = true;
+            state.lane.finish = state.lane.finish.min(now);
+            if state.waits_for.take().is_some() {
+                if let Some(wait) = state.lane.waits.last_mut() {
+                    wait.to = now;
+                }
+                state.lane.finish = now;
+            }
+            let id = state.trace.id;
+            self.active -= 1;
+            self.blocked.retain(|(_, parent, ..)| *parent != id);
+            self.armed.retain(|_, parent| *parent != id);
+            self.abandon_below(child, now);
         }
     }
 
@@ -369,15 +478,18 @@ impl<'a> Simulation<'a> {
         self.states[i].lane.ended = true;
         if !id.is_organizer() {
             self.active -= 1;
+            self.abandon_below(i, now);
         }
         while self.active < self.slots {
-            let Some((_, parent, child, stands)) = self.blocked.pop_first() else {
+            let Some((_, parent, child, claim)) = self.blocked.pop_first() else {
                 break;
             };
-            self.serve(parent, child, stands, now, Some(id));
+            self.serve(parent, child, claim, now, Some(id));
         }
         for parent in self.joiners.remove(&id).unwrap_or_default() {
-            self.resume(parent, now, Some(id));
+            if !self.states[parent].lane.ended {
+                self.resume(parent, now, Some(id));
+            }
         }
     }
 
@@ -385,12 +497,14 @@ impl<'a> Simulation<'a> {
         &mut self,
         parent: ThreadId,
         child: ThreadId,
-        stands: bool,
+        claim: Claim,
         now: u64,
         by: Option<ThreadId>,
     ) {
-        self.start_child(child, now, by.unwrap_or(parent));
-        if stands {
+        if claim != Claim::InVain {
+            self.start_child(child, now, by.unwrap_or(parent));
+        }
+        if claim != Claim::ByHand {
             self.resume(self.by_id[&parent], now, by);
         }
     }
@@ -414,8 +528,9 @@ impl<'a> Simulation<'a> {
         };
         if let Some(&entry) = self.blocked.iter().find(|(_, _, child, _)| began(child)) {
             self.blocked.remove(&entry);
-            let (since, parent, child, stands) = entry;
-            self.serve(parent, child, stands, since, None);
+            let (since, parent, child, claim) = entry;
+            self.unserved.push((since, child));
+            self.serve(parent, child, claim, since, None);
             return true;
         }
         let armed = self
@@ -433,6 +548,31 @@ impl<'a> Simulation<'a> {
         false
     }
 
+    /// A worker that was stopped while it stood at something that never came.
+    fn force_an_end(&mut self) -> bool {
+        let stopped = self.states.iter().position(|s| {
+            s.waits_for.is_some()
+                && s.trace.ended
+                && s.lane.begin.is_some()
+                && !s.lane.ended
+                && !s.trace.id.is_organizer()
+                && s.next_op == s.trace.ops.len()
+                && s.position == s.tokens
+        });
+        let Some(i) = stopped else { return false };
+        let id = self.states[i].trace.id;
+        self.blocked.retain(|(_, parent, ..)| *parent != id);
+        let state = &mut self.states[i];
+        state.waits_for = None;
+        let now = state.lane.finish.max(self.now);
+        if let Some(wait) = state.lane.waits.last_mut() {
+            wait.to = now;
+        }
+        state.lane.finish = now;
+        self.end(i, now);
+        true
+    }
+
     fn finish(mut self) -> Schedule {
         // A thread that still waits has waited as long as the one it waits for has come.
         for _ in 0..super::ids::MAX_DEPTH {
@@ -445,6 +585,7 @@ impl<'a> Simulation<'a> {
                 .states
                 .iter()
                 .filter(|s| s.lane.begin.is_some() && !s.lane.ended && !s.trace.id.is_organizer())
+                .filter(|s| !matches!(s.waits_for, Some(WaitOn::Slot(_))))
                 .map(|s| s.lane.finish)
                 .min();
             for state in &mut self.states {
@@ -467,6 +608,7 @@ impl<'a> Simulation<'a> {
         Schedule {
             latency: lanes.get(&ThreadId::ORGANIZER).map_or(0, |l| l.finish),
             lanes,
+            unserved: self.unserved,
         }
     }
 }

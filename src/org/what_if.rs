@@ -44,7 +44,7 @@ impl Change {
 
 /// Whether `id` is `ancestor` or works for it.
 fn is_or_serves(id: ThreadId, ancestor: ThreadId) -> bool {
-    std::iter::successors(Some(id), |id| id.parent()).any(|id| id == ancestor)
+    id == ancestor || id.is_below(ancestor)
 }
 
 fn without(op: &Op, gone: ThreadId) -> Option<Op> {
@@ -57,7 +57,7 @@ fn without(op: &Op, gone: ThreadId) -> Option<Op> {
             // The moment it was tied to never comes: it happens where it stands.
             *anchor = anchor.filter(|anchor| !is_or_serves(anchor.thread, gone));
         }
-        OpKind::Join { child } => {
+        OpKind::Join { child } | OpKind::Overflow { child } => {
             if is_or_serves(*child, gone) {
                 return None;
             }

@@ -32,6 +32,22 @@ pub const WORKER: &str = "You are a worker. You are given one sub-query. Think a
 briefly. When you have a result, write it as <RETURN>result</RETURN> and stop: a short takeaway that \
 can be understood without your thinking, since nothing else of what you write is passed on.";
 
+/// What a worker is told that may organize workers of its own. `workers` is the capacity minus one, for
+/// everybody together.
+#[must_use]
+pub fn sub_organizer(workers: u32) -> String {
+    format!(
+        "{WORKER}\n\
+         \n\
+         You may hand independent parts of the sub-query to workers of your own; up to {workers} workers \
+         work at the same time, you and everybody else's among them:\n\
+         <FORK-i>part</FORK-i> hands a part to a worker and lets you think on at once. i is a number that \
+         you have not used before: 1, 2, 3, ... The worker sees nothing but the part.\n\
+         <JOIN-i> asks for its result. You wait if it is not ready. It is then written for you, closed by \
+         </JOIN-i>. Join each part at most once, only after its fork, and before you return."
+    )
+}
+
 /// What a lone thinker is told under the policy `sequential`.
 pub const SEQUENTIAL: &str = "You solve the user's problem by thinking step by step. When you are done, \
 give your final answer as <ANSWER>answer</ANSWER>. Always finish with it.";
@@ -55,5 +71,13 @@ mod tests {
         assert!(organizer(3).contains("Up to 3 workers"));
         assert!(organizer(1).contains("One worker"));
         assert!(organizer(0).contains("no worker"));
+    }
+
+    #[test]
+    fn a_worker_that_may_organize_is_told_so_and_returns_like_the_others() {
+        let text = sub_organizer(3);
+        assert!(text.starts_with(WORKER));
+        assert!(text.contains("<FORK-i>") && text.contains("up to 3 workers"));
+        assert!(!text.contains("<ANSWER>"));
     }
 }

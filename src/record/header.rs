@@ -1,7 +1,7 @@
 //! The first line of a session file.
 
 use crate::engine::{EngineCard, Sampling};
-use crate::org::{AskKind, Seat, Seq, ThreadId};
+use crate::org::{AskKind, MAX_DEPTH, Seat, Seq, ThreadId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ pub struct Version {
     pub minor: u32,
 }
 
-/// Token budgets by role.
+/// Token budgets by role, and how deep workers nest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Limits {
@@ -28,6 +28,17 @@ pub struct Limits {
     pub organizer: u64,
     /// Tokens each worker may decode.
     pub worker: u64,
+    /// Deepest level of workers: 1 where only the organizer organizes, 2 where its workers may too, …
+    #[serde(skip_serializing_if = "is_one")]
+    pub depth: u8,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "the shape that serde asks for"
+)]
+fn is_one(depth: &u8) -> bool {
+    *depth == 1
 }
 
 impl Default for Limits {
@@ -35,6 +46,7 @@ impl Default for Limits {
         Self {
             organizer: 2048,
             worker: 512,
+            depth: 1,
         }
     }
 }
@@ -89,6 +101,9 @@ pub struct Prompts {
     pub organizer: String,
     /// System prompt of every worker.
     pub worker: String,
+    /// System prompt of workers that may organize workers of their own, where there are such.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub sub_organizer: String,
 }
 
 /// What a session is, fixed when it begins.
@@ -139,7 +154,7 @@ pub struct Header {
     /// How tokens are drawn; the seed is in here.
     #[serde(default)]
     pub sampling: Sampling,
-    /// Token budgets.
+    /// Token budgets, and the depth.
     #[serde(default)]
     pub limits: Limits,
     /// Who writes which thread from the start, where it is not the model. A seat given to the first bearer
@@ -161,6 +176,14 @@ pub struct Header {
     /// The session and the place in it that this one goes on from, where there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<Parent>,
+}
+
+impl Header {
+    /// Whether thread `id` may fork and join.
+    #[must_use]
+    pub fn organizes(&self, id: ThreadId) -> bool {
+        id.depth() < usize::from(self.limits.depth).clamp(1, MAX_DEPTH)
+    }
 }
 
 /// Where a session comes from.

@@ -11,7 +11,7 @@ use super::reader::{Recorded, SessionFile};
 use super::text::{TextPiece, Texts};
 use crate::org::{
     ActionKind, Body, Draft, ErrorKind, Metrics, Organization, Place, PlanChange, Role, Seq,
-    TextMark, TextStand, ThreadId,
+    TextMark, TextStand, ThreadEnd, ThreadId,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -485,9 +485,13 @@ impl Check<'_> {
     fn leftovers(&mut self) {
         let ids: Vec<ThreadId> = self.scans.keys().copied().collect();
         for id in ids {
-            // A thread that has not ended may stand before what it wrote last.
-            let goes_on = self.state.thread(id).is_some_and(|t| !t.ended());
-            if let Some(scan) = self.scans.get_mut(&id).filter(|_| goes_on) {
+            // A thread that has not come to its own end may stand before what it wrote last.
+            let own_end = |end| matches!(end, ThreadEnd::Answered | ThreadEnd::Returned);
+            let stands = self
+                .state
+                .thread(id)
+                .is_some_and(|t| !t.end().is_some_and(own_end));
+            if let Some(scan) = self.scans.get_mut(&id).filter(|_| stands) {
                 while scan.found.last().is_some_and(|last| !last.recorded) {
                     scan.found.pop();
                 }

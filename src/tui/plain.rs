@@ -248,7 +248,16 @@ fn command_words(command: &Command) -> String {
         | Command::Kill { thread: id }
         | Command::WrapUp { thread: id }
         | Command::Retry { thread: id } => format!("{name} {id}"),
-        Command::Fork { query, seat } | Command::PlanAdd { query, seat } => match seat {
+        Command::Fork {
+            query,
+            seat,
+            thread,
+        } => {
+            let whose = thread.map(|id| format!(" in {id}")).unwrap_or_default();
+            let to = seat.as_ref().map(|seat| format!(" to {seat}"));
+            format!("{name}{whose}{}: {query}", to.unwrap_or_default())
+        }
+        Command::PlanAdd { query, seat } => match seat {
             Some(seat) => format!("{name} to {seat}: {query}"),
             None => format!("{name}: {query}"),
         },

@@ -59,6 +59,7 @@ fn copies() -> RunConfig {
         limits: Limits {
             organizer: 200,
             worker: 120,
+            ..Limits::default()
         },
         ..config()
     }

@@ -33,6 +33,7 @@ fn decode(temperature: f32, seed: u64, guard: bool, orders: &str) -> (Finished, 
                 limits: Limits {
                     organizer: 200,
                     worker: 40,
+                    ..Limits::default()
                 },
                 guard,
                 ..config()

@@ -226,6 +226,7 @@ fn limits_hold_for_a_model_that_never_stops() {
         limits: Limits {
             organizer: 50,
             worker: 20,
+            ..Limits::default()
         },
         ..config()
     };
@@ -267,6 +268,7 @@ fn a_return_cut_by_the_limit_gives_its_partial_text() {
         limits: Limits {
             organizer: 500,
             worker: 4,
+            ..Limits::default()
         },
         ..config()
     };
@@ -547,6 +549,7 @@ fn a_thread_of_empty_tokens_is_cut_by_its_limit_and_joined_without_text() {
         limits: Limits {
             organizer: 60,
             worker: 30,
+            ..Limits::default()
         },
         ..config()
     };

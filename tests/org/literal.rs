@@ -84,7 +84,117 @@ pub fn recursion(traces: &[Trace], capacity: u32) -> u64 {
                 ends.insert(child, clock + lengths[&child]);
             }
             OpKind::Join { child } => clock = clock.max(ends[&child]),
+            OpKind::Overflow { .. } => panic!("these organizations have none"),
         }
     }
     clock + organizer.tokens - position
+}
+
+/// What became of a tree of threads.
+pub struct Tree {
+    pub latency: u64,
+    pub begins: BTreeMap<ThreadId, u64>,
+    /// Steps in which each thread decoded.
+    pub decoded: BTreeMap<ThreadId, u64>,
+}
+
+#[derive(Default)]
+struct Standing {
+    begun: bool,
+    over: bool,
+    tokens: u64,
+    next: usize,
+    /// At what it stands, and since when.
+    waits: Option<(OpKind, u64)>,
+}
+
+/// Workers of workers, step by step. `None`: nothing can ever happen again.
+pub fn run_tree(traces: &[Trace], capacity: u32) -> Option<Tree> {
+    let mut all: BTreeMap<ThreadId, (Standing, &Trace)> = traces
+        .iter()
+        .map(|t| (t.id, (Standing::default(), t)))
+        .collect();
+    let mut tree = Tree {
+        latency: 0,
+        begins: BTreeMap::new(),
+        decoded: BTreeMap::new(),
+    };
+    all.get_mut(&ThreadId::ORGANIZER).unwrap().0.begun = true;
+    for step in 0.. {
+        while something_happens(&mut all, step, capacity, &mut tree.begins) {}
+        if all[&ThreadId::ORGANIZER].0.over {
+            tree.latency = step;
+            tree.decoded = all.iter().map(|(id, (s, _))| (*id, s.tokens)).collect();
+            return Some(tree);
+        }
+        let mut any = false;
+        for (standing, _) in all.values_mut() {
+            if standing.begun && !standing.over && standing.waits.is_none() {
+                standing.tokens += 1;
+                any = true;
+            }
+        }
+        if !any {
+            return None;
+        }
+    }
+    None
+}
+
+/// The next end, else the next blocked Fork that finds a slot, else the next Fork or Join in path order.
+fn something_happens(
+    all: &mut BTreeMap<ThreadId, (Standing, &Trace)>,
+    step: u64,
+    capacity: u32,
+    begins: &mut BTreeMap<ThreadId, u64>,
+) -> bool {
+    let runs = |s: &Standing| s.begun && !s.over && s.waits.is_none();
+    let ends = all
+        .iter()
+        .find(|(_, (s, t))| runs(s) && s.next == t.ops.len() && s.tokens >= t.tokens)
+        .map(|(id, _)| *id);
+    if let Some(ended) = ends {
+        let below = |id: ThreadId| !ended.is_organizer() && id.is_below(ended);
+        for (id, (standing, _)) in all.iter_mut() {
+            standing.over |= *id == ended || (standing.begun && below(*id));
+            if matches!(standing.waits, Some((OpKind::Join { child }, _)) if child == ended) {
+                standing.waits = None;
+            }
+        }
+        return true;
+    }
+    let active = all
+        .iter()
+        .filter(|(id, (s, _))| !id.is_organizer() && s.begun && !s.over)
+        .count();
+    let free = active + 1 < capacity as usize;
+    let blocked = all
+        .iter()
+        .filter(|(_, (s, _))| !s.over)
+        .filter_map(|(id, (s, _))| match s.waits? {
+            (OpKind::Fork { child, .. }, since) => Some((since, *id, child)),
+            _ => None,
+        })
+        .min();
+    if let Some((_, parent, child)) = blocked.filter(|_| free) {
+        all.get_mut(&parent).unwrap().0.waits = None;
+        all.get_mut(&child).unwrap().0.begun = true;
+        begins.insert(child, step);
+        return true;
+    }
+    let acts = all
+        .iter()
+        .find(|(_, (s, t))| runs(s) && t.ops.get(s.next).is_some_and(|op| op.at <= s.tokens))
+        .map(|(id, (s, t))| (*id, t.ops[s.next].kind));
+    let Some((id, kind)) = acts else { return false };
+    all.get_mut(&id).unwrap().0.next += 1;
+    match kind {
+        OpKind::Fork { child, .. } if free => {
+            all.get_mut(&child).unwrap().0.begun = true;
+            begins.insert(child, step);
+        }
+        OpKind::Join { child } if all[&child].0.over => {}
+        other => all.get_mut(&id).unwrap().0.waits = Some((other, step)),
+    }
+    true
 }

@@ -2,6 +2,7 @@
 //! step-by-step one.
 
 mod literal;
+mod nested;
 
 use orgtop::org::Change;
 use orgtop::org::{
@@ -51,6 +52,11 @@ fn organization(tokens: u64, ops: Vec<Op>, workers: &[(u16, u64)]) -> Vec<Trace>
 
 fn begin(schedule: &Schedule, index: u16) -> u64 {
     schedule.lanes[&w(index)].begin.unwrap()
+}
+
+fn begin_of(schedule: &Schedule, id: &str) -> u64 {
+    let id: ThreadId = id.parse().unwrap();
+    schedule.lanes[&id].begin.unwrap()
 }
 
 fn blame_on(schedule: &Schedule, index: u16) -> u64 {
@@ -243,7 +249,9 @@ proptest! {
         // Written out by hand: no Fork, no Join, no worker.
         let mut gone: Vec<Trace> = traces.iter().filter(|t| t.id != id).cloned().collect();
         gone[0].ops.retain(|op| match op.kind {
-            OpKind::Fork { child, .. } | OpKind::Join { child } => child != id,
+            OpKind::Fork { child, .. }
+            | OpKind::Join { child }
+            | OpKind::Overflow { child } => child != id,
         });
         let without = Change::Without(id).predict(&traces, capacity);
         prop_assert_eq!(without.latency, literal::recursion(&gone, capacity));

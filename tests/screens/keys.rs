@@ -324,6 +324,7 @@ fn the_composer_takes_every_plain_key_as_text() {
         [Effect::Send(Command::Fork {
             query: "qx :?".into(),
             seat: None,
+            thread: None,
         })]
     );
     assert!(screen.model.draft.text().is_empty(), "sent drafts are gone");
@@ -341,6 +342,7 @@ fn a_closed_composer_keeps_its_draft() {
         [Effect::Send(Command::Fork {
             query: "hi!".into(),
             seat: None,
+            thread: None,
         })]
     );
 }

@@ -112,7 +112,8 @@ fn a_fork_can_be_addressed_in_the_composer() {
         screen.keys("f q ctrl-t ctrl-s"),
         sent(Command::Fork {
             query: "q".into(),
-            seat: Some(Seat::Human)
+            seat: Some(Seat::Human),
+            thread: None,
         })
     );
 }
@@ -231,7 +232,8 @@ fn drafts_are_edited_moved_dropped_given_a_seat_and_released() {
         sent(Command::PlanEdit {
             draft: 1,
             query: None,
-            seat: Some(Seat::Human)
+            seat: Some(Seat::Human),
+            thread: None,
         })
     );
     assert_eq!(

@@ -55,6 +55,7 @@ impl Story {
             prompts: Prompts {
                 organizer: "You organize. Fork sub-queries, join them, then answer.".to_owned(),
                 worker: "You serve one sub-query and return its result.".to_owned(),
+                sub_organizer: String::new(),
             },
             query: query.to_owned(),
             policy: orgtop::record::Policy::Asyncthink,

@@ -237,7 +237,13 @@ fn command() -> impl Strategy<Value = Command> {
         option::of(thread_id()).prop_map(|thread| Command::Resume { thread }),
         Just(Command::Step),
         Just(Command::Next),
-        (".*", option::of(named_seat())).prop_map(|(query, seat)| Command::Fork { query, seat }),
+        (".*", option::of(named_seat()), option::of(thread_id())).prop_map(
+            |(query, seat, thread)| Command::Fork {
+                query,
+                seat,
+                thread
+            }
+        ),
         written_command(),
         thread_id().prop_map(|thread| Command::Join { thread }),
         Just(Command::Answer),
@@ -535,6 +541,7 @@ fn every_command_reads_as_it_was_written() {
         Command::Fork {
             query: "find \"x\"".into(),
             seat: None,
+            thread: worker,
         },
         Command::Join { thread: id },
         Command::Answer,

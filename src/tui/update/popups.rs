@@ -340,5 +340,9 @@ fn composer(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
     model.popups.pop();
     let seat = model.draft.address();
     model.draft = crate::tui::popup::Draft::default();
-    vec![Effect::Send(Command::Fork { query, seat })]
+    vec![Effect::Send(Command::Fork {
+        query,
+        seat,
+        thread: None,
+    })]
 }

@@ -357,7 +357,7 @@ fn lived_flags(organization: &Organization, thread: &Thread) -> Vec<Flag> {
             child,
             join: false,
         }),
-        OpKind::Join { .. } => None,
+        OpKind::Join { .. } | OpKind::Overflow { .. } => None,
     });
     let joins = thread.waits.iter().filter_map(|wait| match wait.on {
         WaitOn::Join(child) => Some(Flag {
@@ -374,7 +374,7 @@ fn lived_flags(organization: &Organization, thread: &Thread) -> Vec<Flag> {
 
 fn flag(at: u64, kind: OpKind) -> Flag {
     match kind {
-        OpKind::Fork { child, .. } => Flag {
+        OpKind::Fork { child, .. } | OpKind::Overflow { child } => Flag {
             at,
             child,
             join: false,
