@@ -186,13 +186,7 @@ impl Session {
         }
     }
 
-    fn wish_fork(
-        &mut self,
-        of: ThreadId,
-        query: &str,
-        seat: Option<&Seat>,
-        cause: Seq,
-    ) -> Outcome {
+    fn wish_fork(&mut self, of: ThreadId, query: &str, seat: Option<&Seat>, cause: Seq) -> Outcome {
         let query = query.trim();
         if let Some(refusal) = seat.and_then(|seat| self.seat_refusal(seat)) {
             return refusal;

@@ -28,12 +28,7 @@ impl Session {
     }
 
     /// Ends a worker and its subtree, whoever waits for it.
-    pub(super) fn end_without_result(
-        &mut self,
-        id: ThreadId,
-        end: ThreadEnd,
-        cause: Option<Seq>,
-    ) {
+    pub(super) fn end_without_result(&mut self, id: ThreadId, end: ThreadEnd, cause: Option<Seq>) {
         let below = match end {
             ThreadEnd::Killed => ThreadEnd::Killed,
             _ => ThreadEnd::Abandoned,

@@ -276,7 +276,14 @@ mod tests {
     fn those_below_a_thread_are_one_stretch_of_path_order() {
         let id = |text: &str| text.parse::<ThreadId>().unwrap();
         let all = [
-            "organizer", "1", "1.1", "1.9999~7.3", "1~2", "1~2.1", "2", "2.1.1.1",
+            "organizer",
+            "1",
+            "1.1",
+            "1.9999~7.3",
+            "1~2",
+            "1~2.1",
+            "2",
+            "2.1.1.1",
         ]
         .map(id);
         for ancestor in all {

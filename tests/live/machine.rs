@@ -8,7 +8,7 @@ use orgtop::engine::{
 };
 use orgtop::live::{At, Audience, Order, Plan, ProtocolRescan, RunConfig, Start, launch};
 use orgtop::org::{BranchId, Command, Organization, Outcome, Step, ThreadId, Turn};
-use orgtop::record::{History, Origin, RestoredThread, SessionFile, restore, verify};
+use orgtop::record::{History, Limits, Origin, RestoredThread, SessionFile, restore, verify};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -16,7 +16,43 @@ use std::sync::{Arc, Mutex};
 /// What each thread's line of the script says; the n-th line of an index serves its n-th bearer.
 const THREADS: [&str; 4] = ["organizer", "1", "2", "3"];
 
-fn tokens_of(thread: &str) -> Vec<String> {
+/// Workers of workers, where there are such.
+const BELOW: [&str; 3] = ["1.1", "1.2", "2.1"];
+
+/// Threads of the script at this depth.
+fn threads(depth: u8) -> impl Iterator<Item = &'static str> {
+    let below = BELOW.into_iter().filter(move |_| depth > 1);
+    THREADS.into_iter().chain(below)
+}
+
+/// What a worker says after its first words.
+fn working(thread: &str, depth: u8) -> Vec<String> {
+    let numbered = |word: &str, n: usize| -> Vec<String> {
+        (0..n).map(|i| format!(" {word}{i}")).collect()
+    };
+    let mut tokens = Vec::new();
+    match thread {
+        "1" if depth > 1 => {
+            tokens.extend(["<FORK-1>", "part", "</FORK-1>"].map(String::from));
+            tokens.extend(numbered("w", 2));
+            tokens.push("<FORK-2>other</FORK-2>".into());
+            tokens.extend(numbered("v", 4));
+            tokens.extend(["<JO", "IN-1>", " w", "<JOIN-2>", " w"].map(String::from));
+        }
+        "2" if depth > 1 => {
+            tokens.push("<FORK-1>part</FORK-1>".into());
+            tokens.extend(numbered("x", 2));
+            tokens.extend(["<JOIN-1>so", " x"].map(String::from));
+        }
+        "1" => tokens.extend(numbered("w", 9)),
+        "2" => tokens.extend(numbered("x", 4)),
+        "1.2" => tokens.extend(numbered("z", 2)),
+        _ => tokens.extend(numbered("y", 12)),
+    }
+    tokens
+}
+
+fn tokens_of(thread: &str, depth: u8) -> Vec<String> {
     let numbered = |word: &str, n: usize| (0..n).map(move |i| format!(" {word}{i}")).collect();
     let mut tokens: Vec<String> = numbered("a", 3);
     match thread {
@@ -29,9 +65,7 @@ fn tokens_of(thread: &str) -> Vec<String> {
             tokens.extend(numbered("d", 5));
             tokens.extend(["<JOIN-3>", "<ANSWER>", "42", "</ANSWER>"].map(String::from));
         }
-        "1" => tokens.extend(numbered("w", 9)),
-        "2" => tokens.extend(numbered("x", 4)),
-        _ => tokens.extend(numbered("y", 12)),
+        _ => tokens.extend(working(thread, depth)),
     }
     if thread != "organizer" {
         tokens.extend(["<RETURN>", "r", "</RETURN>"].map(String::from));
@@ -39,11 +73,11 @@ fn tokens_of(thread: &str) -> Vec<String> {
     tokens
 }
 
-fn script() -> Script {
-    let line = |thread: &&str| {
-        serde_json::json!({"thread": thread, "tokens": tokens_of(thread)}).to_string()
+fn script(depth: u8) -> Script {
+    let line = |thread: &str| {
+        serde_json::json!({"thread": thread, "tokens": tokens_of(thread, depth)}).to_string()
     };
-    let lines: Vec<String> = THREADS.iter().map(line).collect();
+    let lines: Vec<String> = threads(depth).map(line).collect();
     Script::parse(&lines.join("\n"), "script").unwrap()
 }
 
@@ -132,15 +166,26 @@ impl Engine for Watched {
     }
 }
 
-fn thread() -> impl Strategy<Value = ThreadId> {
-    prop_oneof![
-        Just(ThreadId::ORGANIZER),
-        (1u16..6).prop_map(|i| ThreadId::worker(i).unwrap()),
-    ]
+fn below() -> impl Strategy<Value = ThreadId> {
+    prop::sample::select(BELOW.to_vec()).prop_map(|id| id.parse().unwrap())
 }
 
-fn command() -> impl Strategy<Value = Command> {
-    let worker = || (1u16..6).prop_map(|i| ThreadId::worker(i).unwrap());
+fn thread(depth: u8) -> BoxedStrategy<ThreadId> {
+    prop_oneof![Just(ThreadId::ORGANIZER), worker(depth)].boxed()
+}
+
+fn worker(depth: u8) -> BoxedStrategy<ThreadId> {
+    let top = (1u16..6).prop_map(|i| ThreadId::worker(i).unwrap());
+    if depth > 1 {
+        prop_oneof![top, below()].boxed()
+    } else {
+        top.boxed()
+    }
+}
+
+fn command(depth: u8) -> impl Strategy<Value = Command> {
+    let worker = || worker(depth);
+    let thread = || thread(depth);
     let text = prop_oneof![
         Just(" mine"),
         Just(""),
@@ -157,7 +202,10 @@ fn command() -> impl Strategy<Value = Command> {
         4 => proptest::option::of(thread()).prop_map(|thread| Command::Resume { thread }),
         1 => Just(Command::Step),
         1 => Just(Command::Next),
-        3 => Just(Command::Fork { query: "extra".into(), seat: None, thread: None }),
+        3 => proptest::option::of(thread()).prop_map(|thread| Command::Fork {
+            query: "extra".into(), seat: None, thread,
+        }),
+        1 => worker().prop_map(|thread| Command::Retry { thread }),
         2 => worker().prop_map(|thread| Command::Join { thread }),
         1 => Just(Command::Answer),
         2 => worker().prop_map(|thread| Command::Kill { thread }),
@@ -180,13 +228,13 @@ fn command() -> impl Strategy<Value = Command> {
     ]
 }
 
-fn orders() -> impl Strategy<Value = Vec<Order>> {
+fn orders(depth: u8) -> impl Strategy<Value = Vec<Order>> {
     let at = prop_oneof![
         6 => (0u64..40).prop_map(|step| At::Step { step }),
         1 => Just(At::Event { event: "answer".into() }),
         1 => Just(At::Event { event: "fork:2".into() }),
     ];
-    let order = (at, any::<bool>(), command()).prop_map(|(at, together, command)| Order {
+    let order = (at, any::<bool>(), command(depth)).prop_map(|(at, together, command)| Order {
         at: Some(at),
         together,
         command,
@@ -206,11 +254,12 @@ fn decoded(context: &RestoredThread) -> Vec<u32> {
 }
 
 /// What the script has for a thread.
-fn scripted(id: ThreadId) -> Vec<u8> {
-    match id.to_string().as_str() {
-        name if THREADS.contains(&name) => tokens_of(name).concat().into_bytes(),
-        _ => Vec::new(),
-    }
+fn scripted(id: ThreadId, depth: u8) -> Vec<u8> {
+    let id = id.to_string();
+    threads(depth)
+        .find(|name| *name == id)
+        .map(|name| tokens_of(name, depth).concat().into_bytes())
+        .unwrap_or_default()
 }
 
 fn shape(org: &Organization) -> Vec<String> {
@@ -224,7 +273,7 @@ fn shape(org: &Organization) -> Vec<String> {
         .collect()
 }
 
-fn check(orders: Vec<Order>) -> Result<(), TestCaseError> {
+fn check(orders: Vec<Order>, depth: u8) -> Result<(), TestCaseError> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("s.jsonl");
     let seen = Arc::new(Mutex::new(Seen::default()));
@@ -232,13 +281,17 @@ fn check(orders: Vec<Order>) -> Result<(), TestCaseError> {
     let handle = launch(Plan {
         open: Box::new(move || {
             Ok(Box::new(Watched {
-                inner: Scripted::new(script(), "script"),
+                inner: Scripted::new(script(depth), "script"),
                 seen: watched,
             }))
         }),
         start: Start::Fresh {
             config: RunConfig {
                 capacity: Some(3),
+                limits: Limits {
+                    depth,
+                    ..Limits::default()
+                },
                 ..config()
             },
             id: "test".into(),
@@ -269,8 +322,12 @@ fn check(orders: Vec<Order>) -> Result<(), TestCaseError> {
         let seen = seen.lock().unwrap();
         prop_assert_eq!(&seen.wrong, &Vec::<String>::new());
         prop_assert_eq!(seen.open.len(), 0, "sequences that were never closed");
-        // Organizer, two workers, the template; and one that begins while another one ends.
-        prop_assert!(seen.most <= 5, "{} sequences at once", seen.most);
+        // Organizer, two workers, a template a level; and one that begins while another one ends.
+        prop_assert!(
+            seen.most <= 4 + usize::from(depth),
+            "{} sequences at once",
+            seen.most
+        );
     }
 
     // The file agrees with itself, on every line, and gives the state that was lived.
@@ -296,13 +353,13 @@ fn check(orders: Vec<Order>) -> Result<(), TestCaseError> {
     }
 
     // On every line each thread decoded exactly what its script says, from the start, once.
-    let mut engine = Scripted::new(script(), "script");
+    let mut engine = Scripted::new(script(depth), "script");
     for record in org.branches() {
         let tip = history.tip(record.id).unwrap();
         for (id, context) in history.contexts(tip) {
             let ids = decoded(&context);
             let bytes = engine.decode(&ids);
-            let wanted = scripted(id);
+            let wanted = scripted(id, depth);
             prop_assert!(
                 wanted.starts_with(&bytes),
                 "{id} on branch {}: {}",
@@ -328,7 +385,12 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 160, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_commands_in_any_order_leave_everything_accounted_for(orders in orders()) {
-        check(orders)?;
+    fn any_commands_in_any_order_leave_everything_accounted_for(orders in orders(1)) {
+        check(orders, 1)?;
+    }
+
+    #[test]
+    fn so_they_do_where_workers_have_workers(orders in orders(2)) {
+        check(orders, 2)?;
     }
 }

@@ -6,6 +6,7 @@ mod engines;
 mod guard;
 mod harness;
 mod machine;
+mod nested;
 mod protocol;
 mod resuming;
 mod seats;

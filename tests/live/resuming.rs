@@ -43,7 +43,7 @@ fn reuse() -> Vec<String> {
     ]
 }
 
-fn play(script: &[String], start: Start, file: Option<&Path>, orders: &str) -> Finished {
+pub fn play(script: &[String], start: Start, file: Option<&Path>, orders: &str) -> Finished {
     let script = Script::parse(&script.join("\n"), "script").unwrap();
     launch(Plan {
         open: Box::new(move || Ok(Box::new(Scripted::new(script, "script")))),
@@ -65,12 +65,12 @@ fn fresh() -> Start {
     }
 }
 
-struct Read {
-    texts: BTreeMap<ThreadId, Vec<u8>>,
-    organization: Organization,
+pub struct Read {
+    pub texts: BTreeMap<ThreadId, Vec<u8>>,
+    pub organization: Organization,
 }
 
-fn read(path: &Path) -> Read {
+pub fn read(path: &Path) -> Read {
     let file = SessionFile::open(path).unwrap();
     let mut read = Read {
         texts: BTreeMap::new(),

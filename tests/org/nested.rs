@@ -108,13 +108,20 @@ fn vector_8_who_ends_takes_along_who_works_below() {
     assert!(close(concurrency(&s), (8.0 + 4.0 + 6.0 + 10.0) / 30.0));
     // Nobody joins 1.1 or 2.
     let slack = slack(&traces, 3, &s);
-    assert_eq!(slack.keys().map(ToString::to_string).collect::<Vec<_>>(), ["1", "3"]);
+    assert_eq!(
+        slack.keys().map(ToString::to_string).collect::<Vec<_>>(),
+        ["1", "3"]
+    );
 }
 
 #[test]
 fn vector_9_in_one_step_the_smaller_path_gets_the_slot() {
     let traces = [
-        trace("organizer", 4, &[(1, "+1"), (1, "+2"), (2, "-1"), (2, "-2")]),
+        trace(
+            "organizer",
+            4,
+            &[(1, "+1"), (1, "+2"), (2, "-1"), (2, "-2")],
+        ),
         trace("1", 9, &[(3, "+1.1"), (4, "-1.1")]),
         trace("2", 9, &[(3, "+2.1"), (4, "-2.1")]),
         trace("1.1", 10, &[]),
@@ -180,8 +187,12 @@ fn grow(id: ThreadId, levels: usize, tape: &mut Tape, out: &mut Vec<Trace>) {
 }
 
 fn trees() -> impl Strategy<Value = (Vec<Trace>, u32)> {
-    (prop::collection::vec(any::<u16>(), 0..160), 1usize..4, 2u32..9).prop_map(
-        |(tape, levels, capacity)| {
+    (
+        prop::collection::vec(any::<u16>(), 0..160),
+        1usize..4,
+        2u32..9,
+    )
+        .prop_map(|(tape, levels, capacity)| {
             let mut traces = Vec::new();
             grow(
                 ThreadId::ORGANIZER,
@@ -190,8 +201,7 @@ fn trees() -> impl Strategy<Value = (Vec<Trace>, u32)> {
                 &mut traces,
             );
             (traces, capacity)
-        },
-    )
+        })
 }
 
 proptest! {
