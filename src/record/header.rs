@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 pub const FORMAT: &str = "orgtop-session";
 
 /// The version this program writes.
-pub const VERSION: Version = Version { major: 1, minor: 1 };
+pub const VERSION: Version = Version { major: 1, minor: 2 };
 
 /// Version of the session format. A newer `major` opens read-only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

@@ -27,9 +27,8 @@ fn threads(depth: u8) -> impl Iterator<Item = &'static str> {
 
 /// What a worker says after its first words.
 fn working(thread: &str, depth: u8) -> Vec<String> {
-    let numbered = |word: &str, n: usize| -> Vec<String> {
-        (0..n).map(|i| format!(" {word}{i}")).collect()
-    };
+    let numbered =
+        |word: &str, n: usize| -> Vec<String> { (0..n).map(|i| format!(" {word}{i}")).collect() };
     let mut tokens = Vec::new();
     match thread {
         "1" if depth > 1 => {

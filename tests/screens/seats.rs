@@ -233,7 +233,6 @@ fn drafts_are_edited_moved_dropped_given_a_seat_and_released() {
             draft: 1,
             query: None,
             seat: Some(Seat::Human),
-            thread: None,
         })
     );
     assert_eq!(
