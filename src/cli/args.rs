@@ -4,7 +4,7 @@ use super::eval::EvalArgs;
 use super::line::LineName;
 use super::settings::{RunOptions, ScreenOptions};
 use super::train::TrainVerb;
-use crate::org::{AskKind, BadSeat, BadThreadId, Breakpoint, Seat, ThreadId};
+use crate::org::{AskKind, BadSeat, BadThreadId, Breakpoint, COMMANDS, Seat, ThreadId};
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use std::path::PathBuf;
@@ -36,6 +36,9 @@ pub struct Cli {
     /// Screen options
     #[command(flatten)]
     pub screen: ScreenOptions,
+    /// Play a demo on it: captions, waits, keys and commands
+    #[arg(long, value_name = "FILE")]
+    pub demo: Option<PathBuf>,
     /// The verb
     #[command(subcommand)]
     pub verb: Option<Verb>,
@@ -47,6 +50,8 @@ pub enum Verb {
     /// Run an organization on a query and watch it
     #[command(allow_negative_numbers = true)]
     Run(Box<RunArgs>),
+    /// See in 90 seconds what an organization is, and take part in one
+    Tour(TourArgs),
     /// Go on with an interrupted session from its recorded tokens
     Resume(ResumeArgs),
     /// Watch a recorded session again
@@ -155,11 +160,14 @@ pub struct OutputArgs {
     #[arg(long, requires = "headless")]
     pub json: bool,
     /// Commands to give at set places, JSON lines like {"at": {"step": 5}, "do": "pause"}
-    #[arg(long, value_name = "FILE", long_help = COMMANDS_HELP)]
+    #[arg(long, value_name = "FILE", long_help = commands_help())]
     pub commands: Option<PathBuf>,
     /// Stop the run there: fork, join:2, return, answer, error, step:40, tokens:200, text:REGEX
     #[arg(long = "break", value_name = "SPEC", long_help = BREAK_HELP)]
     pub breakpoints: Vec<Breakpoint>,
+    /// Play a demo: captions, waits, keys and commands
+    #[arg(long, value_name = "FILE", conflicts_with = "headless", long_help = DEMO_HELP)]
+    pub demo: Option<PathBuf>,
 }
 
 impl OutputArgs {
@@ -171,6 +179,7 @@ impl OutputArgs {
             json: false,
             commands: None,
             breakpoints: Vec::new(),
+            demo: None,
         }
     }
 }
@@ -186,33 +195,33 @@ matches.
 The place is marked in the session, and the run waits for `resume`; without anybody to say so, the session is \
 saved and can be resumed.";
 
-const COMMANDS_HELP: &str = "Commands to give at set places, one JSON object a line, each once and in \
+/// Made of the table of commands, so that it names every one.
+fn commands_help() -> String {
+    let mut help = String::from(PLACES_HELP);
+    for form in COMMANDS {
+        help.push_str(&format!("\n{}: {}", form.json(), form.what));
+    }
+    help
+}
+
+const PLACES_HELP: &str = "Commands to give at set places, one JSON object a line, each once and in \
 file order, at the first step boundary at which its place is reached (also while paused).
 
-Places: {\"at\": {\"step\": 5}}, {\"at\": {\"thread\": \"1\", \"tokens\": 20}}, {\"at\": {\"event\": \
-\"fork:2\"}} (fork, join, return or end, of any thread or of the one named; error, or one kind as in \
-error:JoinTwice; answer; break, or one breakpoint as in break:fork). Without \"at\": together with the line before it, or at once. What never comes \
-due is reported as unfired.
+Places: {\"at\": {\"step\": 5}}, {\"at\": {\"thread\": \"1\", \"tokens\": 20}}, {\"at\": {\"branch\": 1, \
+\"step\": 40}}, {\"at\": {\"event\": \"fork:2\"}} (fork, join, return or end, of any thread or of the one named; \
+error, or one kind as in error:JoinTwice; answer; break, or one breakpoint as in break:fork; ask, or one kind as in \
+ask:fork; plan). Without \"at\": together with the line before it, or at once. What never comes due is reported as \
+unfired.
 
-Commands: {\"do\": \"pause\"}, {\"do\": \"pause\", \"thread\": \"1\"}, {\"do\": \"resume\"}, {\"do\": \
-\"step\"}, {\"do\": \"next\"}, {\"do\": \"fork\", \"query\": \"...\"}, {\"do\": \"join\", \"thread\": \
-\"1\"}, {\"do\": \"answer\"}, {\"do\": \"kill\", \"thread\": \"1\"}, {\"do\": \"wrap_up\", \"thread\": \
-\"1\"}, {\"do\": \"edit\", \"thread\": \"1\", \"token\": 20, \"text\": \"...\"} (keep \
-the first 20 tokens, go on with the text), {\"do\": \"branch\", \"step\": 40}, {\"do\": \"branch\", \
-\"thread\": \"1\", \"token\": 20}, {\"do\": \"branch\", \"of\": 0} (where that branch was left), {\"do\": \
-\"undo\"}, {\"do\": \"redo\"}, {\"do\": \"abort\"}, {\"do\": \"interrupt\"}, {\"do\": \"mark\", \"name\": \"...\"}, {\"do\": \
-\"speed\", \"tokens_per_s\": 20}, {\"do\": \"break\", \"on\": \"fork\"} (with \"set\": \"off\" or \"deleted\").
+Commands (`orgtop commands --json` has every argument):
+";
 
-Seats: {\"do\": \"seat\", \"thread\": \"2\", \"to\": \"human\"} (model, human, tool:NAME), {\"do\": \
-\"text\", \"thread\": \"2\", \"text\": \"...\"}, {\"do\": \"submit\", \"thread\": \"2\", \"text\": \
-\"...\"}, {\"do\": \"retry\", \"thread\": \"2\"}; a fork takes a \"seat\" too.
+const DEMO_HELP: &str = "Play a demo: a script that a speaker talks to.
 
-With --ask: {\"do\": \"approve\"}, {\"do\": \"approve\", \"ask\": 2, \"text\": \"...\"}, {\"do\": \
-\"deny\", \"reason\": \"...\"}; the event \"ask\" (or ask:fork, ask:answer, ask:tool, ask:plan) is its place.
-
-With --plan: {\"do\": \"plan_add\", \"query\": \"...\"}, {\"do\": \"plan_edit\", \"draft\": 1, \"query\": \
-\"...\", \"seat\": \"human\"}, {\"do\": \"plan_drop\", \"draft\": 1}, {\"do\": \"plan_move\", \"draft\": 2, \
-\"to\": 1}, {\"do\": \"plan_release\"}; the event \"plan\" is the first draft.";
+A line each: say TEXT (a caption), wait 2s, wait key, wait 5s or key, until fork 1, until return 2 within 20s, \
+unless return 2: LINE, key 2 t, type TEXT, or any command of `orgtop commands`. Lines that begin with # say nothing, \
+indented ones go on with the line before. Commands at the very beginning are given before the first step. Your own \
+keys work meanwhile; esc stops the demo, and nothing else.";
 
 const SCRIPT_HELP: &str = "Play a script instead of a model: JSON lines, one a thread.
 
@@ -223,6 +232,14 @@ token one step; bytes that are no text as {\"b64\": \"...\"}. Or {\"thread\": \"
 Optional: \"repeat\": true, \"tokens_per_s\": x (default: as fast as possible), \"fail_at\": n. The n-th line \
 for a thread serves the n-th bearer of its index. The end of a line ends the thread at no cost; a thread \
 without a line returns at once with an empty result.";
+
+/// Arguments of `tour`.
+#[derive(Debug, Args)]
+pub struct TourArgs {
+    /// Record it to FILE; otherwise nothing is recorded
+    #[arg(long, value_name = "FILE")]
+    pub record: Option<PathBuf>,
+}
 
 /// Arguments of `resume`.
 #[derive(Debug, Args)]
@@ -254,6 +271,9 @@ pub struct ReplayArgs {
     /// Start at this step, at the `start`, or at the `end`
     #[arg(long, value_name = "STEP")]
     pub at: Option<String>,
+    /// Play a demo on it: captions, waits and keys
+    #[arg(long, value_name = "FILE")]
+    pub demo: Option<PathBuf>,
     /// Model to take over with; the recorded weights must match
     #[arg(long, value_name = "PATH", env = "ORGTOP_MODEL")]
     pub model: Option<PathBuf>,

@@ -4,16 +4,17 @@ use super::Exit;
 use super::Usage;
 use super::args::{OutputArgs, PeopleArgs, RunArgs};
 use super::engine::{Embedded, Source};
-use super::presets;
 use super::run::{
-    audience, check_seats, fresh_seed, read_orders, read_query, show, where_to_record,
+    Front, audience, check_seats, fresh_seed, read_orders, read_query, show, where_to_record,
 };
 use super::screen::Shown;
 use super::settings::{ConfigFile, RunOptions, ScreenOptions};
+use super::{demo, presets};
 use crate::live::{Plan, RunConfig, Start};
 use crate::record::{Header, Merge, store};
 use crate::task::Task;
 use crate::tui::app::{Accepts, Next};
+use crate::tui::demo::{Manner, Script};
 use std::path::PathBuf;
 
 /// What is to be run.
@@ -26,6 +27,8 @@ pub struct Asked {
     output: OutputArgs,
     record: Option<PathBuf>,
     no_record: bool,
+    /// Played on the first run.
+    demo: Option<(Script, Manner)>,
 }
 
 /// What is asked of the organization.
@@ -49,7 +52,9 @@ impl Asked {
             (None, Some(spec)) => Question::Task(spec),
             (None, None) => Question::Text(read_query(args.query)?),
         };
+        let demo = args.output.demo.as_deref().map(demo::read).transpose()?;
         Ok(Self {
+            demo: demo.map(|script| (script, Manner::Demo)),
             question,
             seed: options.seed.unwrap_or_else(fresh_seed),
             options,
@@ -87,6 +92,16 @@ impl Asked {
             output: OutputArgs::on_screen(),
             record: None,
             no_record: false,
+            demo: None,
+        }
+    }
+
+    /// Plays `script` on the first run.
+    #[must_use]
+    pub fn with(self, script: Script, manner: Manner) -> Self {
+        Self {
+            demo: Some((script, manner)),
+            ..self
         }
     }
 
@@ -115,8 +130,18 @@ impl Asked {
     /// As [`super::run::run`].
     pub fn run(mut self, config: &ConfigFile, screen: &ScreenOptions) -> anyhow::Result<Exit> {
         loop {
-            let (plan, loading) = self.plan(config, screen)?;
-            match show(plan, &self.output, screen, loading, self.accepts())? {
+            let (mut plan, loading) = self.plan(config, screen)?;
+            let demo = self
+                .demo
+                .take()
+                .map(|(script, manner)| demo::begin(script, manner, &mut plan.orders))
+                .transpose()?;
+            let front = Front {
+                loading,
+                accepts: self.accepts(),
+                demo,
+            };
+            match show(plan, &self.output, screen, front)? {
                 Shown::Left(exit) => return Ok(exit),
                 Shown::Again(next) => self.change(next),
             }

@@ -3,6 +3,7 @@
 mod args;
 mod asked;
 mod commands;
+mod demo;
 mod diff;
 mod doctor;
 mod engine;
@@ -23,6 +24,7 @@ mod sessions;
 mod settings;
 mod shell;
 mod summary;
+mod tour;
 mod train;
 mod verify;
 mod verify_answer;
@@ -115,7 +117,12 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
     // Before anything else starts a thread: candle reads this from the environment.
     settle_threads(threads.or(config.run.threads).map(usize::from));
     match cli.verb {
-        None => run::demo(&config, &screen),
+        None => run::alone(cli.demo, &config, &screen),
+        Some(_) if cli.demo.is_some() => Err(Usage(
+            "--demo goes after the verb: `orgtop run --demo FILE`; without a verb it plays on the small model".into(),
+        )
+        .into()),
+        Some(Verb::Tour(args)) => tour::run(args, &config, &screen),
         Some(Verb::Run(args)) => run::run(*args, &config, &screen),
         Some(Verb::Commands { json }) => commands::run(json),
         Some(Verb::Resume(args)) => resume::run(args, &config, &screen),

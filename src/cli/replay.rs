@@ -4,14 +4,15 @@ use super::args::{OutputArgs, ReplayArgs};
 use super::asked::Asked;
 use super::engine::{Embedded, Source};
 use super::resume::only_if_same;
-use super::run::{self, where_to_record};
+use super::run::{self, Front, where_to_record};
 use super::settings::{ConfigFile, ScreenOptions};
-use super::{Exit, Usage, output, screen};
+use super::{Exit, Usage, demo, output, screen};
 use crate::live::{Audience, Departure, Plan, Start};
 use crate::org::{Place, Step};
 use crate::record::store::{self, Entry};
 use crate::record::{Player, SessionFile, Target, history};
 use crate::tui::app;
+use crate::tui::demo::{Demo, Manner};
 use crate::tui::picker::{Choice, Item, pick};
 use crate::tui::plain::PlainLog;
 use crate::tui::replay::Replay;
@@ -70,6 +71,14 @@ pub fn run(
     options: &ScreenOptions,
 ) -> anyhow::Result<Exit> {
     let target = args.at.as_deref().map(target).transpose()?;
+    let demo = args
+        .demo
+        .as_deref()
+        .map(demo::read_for_replay)
+        .transpose()?;
+    let demo = demo
+        .map(|script| demo::begin(script, Manner::Demo, &mut VecDeque::new()))
+        .transpose()?;
     let file = match &args.file {
         Some(path) => SessionFile::open(path)?,
         None => match choose(config, options)? {
@@ -77,7 +86,7 @@ pub fn run(
             None => return Ok(Exit::Done),
         },
     };
-    match show(file.clone(), options, args.speed, target)? {
+    match show(file.clone(), options, args.speed, target, demo)? {
         Some(place) => take_over(&file, place, args, config, options),
         None => Ok(Exit::Done),
     }
@@ -99,6 +108,7 @@ fn show(
     options: &ScreenOptions,
     speed: Option<f32>,
     at: Option<Target>,
+    demo: Option<Demo>,
 ) -> anyhow::Result<Option<Place>> {
     if !screen::has_keys(options) {
         return lines(&file);
@@ -114,7 +124,9 @@ fn show(
         player.seek(at)?;
     }
     let replay = Replay::new(player).at_speed(speed.unwrap_or(1.0));
-    match run_replay(replay, screen::options(options, name)?)? {
+    let mut options = screen::options(options, name)?;
+    options.demo = demo;
+    match run_replay(replay, options)? {
         app::Exit::Signal(ending) => end_by(ending),
         app::Exit::TakeOver(place) => return Ok(Some(place)),
         app::Exit::Done | app::Exit::Again(_) | app::Exit::Forced => {}
@@ -166,7 +178,12 @@ fn take_over(
         tools: config.tools.clone(),
     };
     let output = OutputArgs::on_screen();
-    let shown = run::show(plan, &output, options, source.to_string(), asked.accepts())?;
+    let front = Front {
+        loading: source.to_string(),
+        accepts: asked.accepts(),
+        demo: None,
+    };
+    let shown = run::show(plan, &output, options, front)?;
     asked.conclude(shown, config, options)
 }
 

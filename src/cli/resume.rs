@@ -4,12 +4,13 @@ use super::args::ResumeArgs;
 use super::asked::Asked;
 use super::engine::{Embedded, Source};
 use super::inspect::fold;
-use super::run::{audience, read_orders, show};
+use super::run::{Front, audience, read_orders, show};
 use super::settings::{ConfigFile, ScreenOptions};
-use super::{Exit, output};
+use super::{Exit, demo, output};
 use crate::live::{OpenEngine, Plan, Start};
 use crate::org::RunEnd;
 use crate::record::Header;
+use crate::tui::demo::Manner;
 use crate::tui::plain::run_end_words;
 use anyhow::bail;
 
@@ -55,7 +56,8 @@ pub fn run(args: ResumeArgs, config: &ConfigFile, screen: &ScreenOptions) -> any
     } else {
         only_if_same(open, folded.header)
     };
-    let plan = Plan {
+    let demo = args.output.demo.as_deref().map(demo::read).transpose()?;
+    let mut plan = Plan {
         tools: config.tools.clone(),
         open,
         start: Start::Resumed(args.file.clone()),
@@ -63,13 +65,15 @@ pub fn run(args: ResumeArgs, config: &ConfigFile, screen: &ScreenOptions) -> any
         orders: read_orders(&args.output)?,
         audience: audience(&args.output, screen),
     };
-    let shown = show(
-        plan,
-        &args.output,
-        screen,
-        source.to_string(),
-        asked.accepts(),
-    )?;
+    let demo = demo
+        .map(|script| demo::begin(script, Manner::Demo, &mut plan.orders))
+        .transpose()?;
+    let front = Front {
+        loading: source.to_string(),
+        accepts: asked.accepts(),
+        demo,
+    };
+    let shown = show(plan, &args.output, screen, front)?;
     asked.conclude(shown, config, screen)
 }
 

@@ -9,13 +9,14 @@ use crate::live::{Audience, Order, Plan, launch, parse_orders};
 use crate::org::{BreakpointState, Command, Seat};
 use crate::record::store;
 use crate::tui::app::Accepts;
+use crate::tui::demo::Demo;
 use anyhow::Context;
 use std::collections::VecDeque;
 use std::io::{IsTerminal, Read};
 use std::path::PathBuf;
 
-/// Tokens a second and thread of the demo.
-const DEMO_SPEED: u32 = 40;
+/// Tokens a second and thread without a verb.
+const SPEED: u32 = 40;
 
 /// Longest query read from standard input.
 const LONGEST_QUERY: u64 = 4 << 20;
@@ -31,7 +32,17 @@ pub fn run(args: RunArgs, config: &ConfigFile, screen: &ScreenOptions) -> anyhow
     Asked::new(args, config)?.run(config, screen)
 }
 
-/// Runs a plan in the way that was asked for; `loading` says what is being loaded.
+/// What stands before a session on its screen.
+pub struct Front {
+    /// What is being loaded.
+    pub loading: String,
+    /// Whether a query can be run next.
+    pub accepts: Accepts,
+    /// What is played.
+    pub demo: Option<Demo>,
+}
+
+/// Runs a plan in the way that was asked for.
 ///
 /// # Errors
 /// Whatever kept the session from starting, or the terminal.
@@ -39,14 +50,14 @@ pub fn show(
     plan: Plan,
     output: &OutputArgs,
     screen: &ScreenOptions,
-    loading: String,
-    accepts: Accepts,
+    front: Front,
 ) -> anyhow::Result<Shown> {
     if output.headless {
         headless::run(plan, output.json).map(Shown::Left)
     } else {
-        let mut options = super::screen::options(screen, loading)?;
-        options.accepts = accepts;
+        let mut options = super::screen::options(screen, front.loading)?;
+        options.accepts = front.accepts;
+        options.demo = front.demo;
         let file = plan.file.clone();
         super::screen::live(launch(plan), file, screen, options)
     }
@@ -66,9 +77,13 @@ pub fn audience(output: &OutputArgs, screen: &ScreenOptions) -> Audience {
 ///
 /// # Errors
 /// As [`run`].
-pub fn demo(config: &ConfigFile, screen: &ScreenOptions) -> anyhow::Result<Exit> {
-    let demo = RunOptions {
-        speed: Some(DEMO_SPEED),
+pub fn alone(
+    demo: Option<PathBuf>,
+    config: &ConfigFile,
+    screen: &ScreenOptions,
+) -> anyhow::Result<Exit> {
+    let slow = RunOptions {
+        speed: Some(SPEED),
         temperature: Some(0.0),
         ..RunOptions::default()
     };
@@ -80,10 +95,13 @@ pub fn demo(config: &ConfigFile, screen: &ScreenOptions) -> anyhow::Result<Exit>
             model: None,
             ..config.run.clone()
         }
-        .or(demo),
+        .or(slow),
         script: None,
         people: PeopleArgs::default(),
-        output: OutputArgs::on_screen(),
+        output: OutputArgs {
+            demo,
+            ..OutputArgs::on_screen()
+        },
         record: None,
         no_record: false,
     };

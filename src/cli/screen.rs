@@ -53,6 +53,7 @@ pub fn options(screen: &ScreenOptions, loading: String) -> anyhow::Result<Option
         },
         loading,
         accepts: Box::new(|_| Ok(())),
+        demo: None,
     })
 }
 
@@ -73,7 +74,7 @@ pub fn live(
     handle: Handle,
     file: Option<PathBuf>,
     screen: &ScreenOptions,
-    options: Options,
+    mut options: Options,
 ) -> anyhow::Result<Shown> {
     let source = LiveSource {
         commands: handle.commands.clone(),
@@ -82,7 +83,7 @@ pub fn live(
     let exit = if has_keys(screen) {
         run_live(source, options)?
     } else {
-        match run_plain(&source, &mut std::io::stdout().lock()) {
+        match run_plain(&source, options.demo.take(), &mut std::io::stdout().lock()) {
             // Whoever read the lines has read enough; the session is saved as interrupted.
             Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => app::Exit::Done,
             other => other?,

@@ -5,14 +5,13 @@
 //! recorded, from which keyframes and final metrics are taken so that a reader computes the same.
 
 use super::breakpoint::Watch;
+use super::happened::Happened;
 use super::mailbox::Mailbox;
 use crate::org::{
-    ActionKind, Author, Body, BranchId, Command, Event, Organization, Place, RunEnd, Seq, Step,
-    ThreadId, Turn,
+    Author, Body, BranchId, Event, Organization, Place, RunEnd, Seq, Step, ThreadId, Turn,
 };
 use crate::record::{Coalescer, History, Recorder, RestoredThread, stands};
 use std::collections::BTreeMap;
-use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -34,7 +33,7 @@ pub struct Emitter {
     /// Microseconds lived before this process (a resumed session).
     lived_us: u64,
     /// `fork:2`, `answer`, …: what has happened, for scripted commands.
-    happened: HashSet<String>,
+    happened: Happened,
     out: Vec<Event>,
     /// Numbers of adopted events: what they were, and what they are.
     adopted: BTreeMap<Seq, Seq>,
@@ -63,7 +62,7 @@ impl Emitter {
             recorder,
             mailbox,
             started: Instant::now(),
-            happened: HashSet::new(),
+            happened: Happened::default(),
             out: Vec::new(),
             adopted: BTreeMap::new(),
         }
@@ -103,7 +102,7 @@ impl Emitter {
             by,
             cause,
         };
-        self.note(&event);
+        self.happened.note(&event, &self.org);
         self.watch.note(&event, &self.org);
         let seq = self.coalescer.push(event.clone(), &mut self.out);
         event.seq = seq.unwrap_or_else(|| self.coalescer.next_seq());
@@ -231,7 +230,7 @@ impl Emitter {
     pub fn recall_all(&mut self) {
         let history = std::mem::take(&mut self.history);
         for event in history.events() {
-            self.note(event);
+            self.happened.note(event, &self.org);
             if let Some(mailbox) = &self.mailbox {
                 if let Body::Branch { from, .. } = &event.body {
                     mailbox.expect_line(history.contexts(*from));
@@ -255,7 +254,7 @@ impl Emitter {
         event.seq = seq;
         event.branch = self.branch;
         self.coalescer = Coalescer::starting_at(seq.next());
-        self.note(&event);
+        self.happened.note(&event, &self.org);
         if let Some(mailbox) = &self.mailbox {
             mailbox.post(event.clone());
         }
@@ -280,59 +279,9 @@ impl Emitter {
         std::mem::take(&mut self.history)
     }
 
-    /// Whether `fork:2`, `join:1`, `return:1`, `end:1`, `answer` or `error` has happened.
+    /// What has happened, for places in files.
     #[must_use]
-    pub fn has_happened(&self, what: &str) -> bool {
-        self.happened.contains(what)
-    }
-
-    fn note(&mut self, event: &Event) {
-        match &event.body {
-            Body::Action { action, child, .. } => {
-                let (word, whom) = match action {
-                    ActionKind::Fork => ("fork", *child),
-                    ActionKind::Join => ("join", *child),
-                    ActionKind::Return => ("return", event.thread),
-                    ActionKind::Answer => ("answer", None),
-                };
-                self.happened.insert(word.to_owned());
-                if let Some(whom) = whom {
-                    self.happened.insert(format!("{word}:{whom}"));
-                }
-            }
-            Body::End { .. } => {
-                if let Some(id) = event.thread {
-                    self.happened.insert("end".to_owned());
-                    self.happened.insert(format!("end:{id}"));
-                }
-            }
-            Body::Ask { ask, .. } => {
-                self.happened.insert("ask".to_owned());
-                self.happened.insert(format!("ask:{}", ask.name()));
-            }
-            Body::Plan { .. } => {
-                self.happened.insert("plan".to_owned());
-            }
-            Body::Error { error, .. } => {
-                self.happened.insert("error".to_owned());
-                self.happened.insert(format!("error:{error:?}"));
-            }
-            Body::Mark { .. } => self.note_break(event.cause),
-            _ => {}
-        }
-    }
-
-    /// A mark that a breakpoint left.
-    fn note_break(&mut self, cause: Option<Seq>) {
-        let by = self
-            .org
-            .commands
-            .iter()
-            .rev()
-            .find(|c| Some(c.seq) == cause);
-        if let Some(Command::Break { on, .. }) = by.map(|c| &c.command) {
-            self.happened.insert("break".to_owned());
-            self.happened.insert(format!("break:{on}"));
-        }
+    pub fn happened(&self) -> &Happened {
+        &self.happened
     }
 }

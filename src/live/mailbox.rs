@@ -7,7 +7,7 @@
 use crate::org::{Body, Event, ThreadId};
 use crate::record::{Header, RestoredThread};
 use std::collections::{BTreeMap, HashMap};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use tokio::sync::Notify;
 
@@ -88,21 +88,25 @@ struct Inner {
 pub struct Mailbox {
     inner: Mutex<Inner>,
     posted: Notify,
-    /// Somebody without a screen may still ask for something.
-    listens: AtomicBool,
+    /// How many without a screen may still ask for something.
+    listeners: AtomicUsize,
 }
 
 impl Mailbox {
-    /// Says whether somebody without a screen may still ask for something: a session that stands still then
-    /// waits.
-    pub fn listen(&self, listens: bool) {
-        self.listens.store(listens, Ordering::Release);
+    /// Somebody without a screen may ask for something: a session that stands still waits from now on.
+    pub fn listen(&self) {
+        self.listeners.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// See [`Self::listen`].
+    /// Somebody who might have asked for something will not any more.
+    pub fn hang_up(&self) {
+        self.listeners.fetch_sub(1, Ordering::AcqRel);
+    }
+
+    /// Whether somebody without a screen may still ask for something.
     #[must_use]
     pub fn listens(&self) -> bool {
-        self.listens.load(Ordering::Acquire)
+        self.listeners.load(Ordering::Acquire) > 0
     }
 
     /// Adds an event, merging tokens with what waits already.

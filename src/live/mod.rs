@@ -20,6 +20,7 @@
 //! | `approval` | what waits for a person's word |
 //! | `plan` | the board of drafts |
 //! | `orders` | commands from a file |
+//! | `happened` | what places in files are waited for by |
 //! | `emitter` | stamping and handing on events |
 //! | `mailbox` | to the screen, without waiting for it |
 
@@ -30,6 +31,7 @@ mod config;
 mod convoy;
 mod emitter;
 mod guard;
+mod happened;
 mod launch;
 mod mailbox;
 mod orders;
@@ -50,6 +52,7 @@ mod travel;
 
 pub use config::RunConfig;
 pub use convoy::{Arrival, Keep, travel_together};
+pub use happened::Happened;
 pub use launch::{Handle, LiveError, OpenEngine, Plan, Start, launch};
 pub use mailbox::{Batch, Mailbox, Phase, Report};
 pub use orders::{At, Order, OrderError, parse as parse_orders};

@@ -1,7 +1,8 @@
 //! Commands from a file, each due at a place in the run.
 
 use super::emitter::Emitter;
-use crate::org::{AskKind, BranchId, Breakpoint, Command, ErrorKind, ThreadId};
+use super::happened::Happened;
+use crate::org::{AskKind, BranchId, Breakpoint, Command, ErrorKind, Organization, ThreadId};
 use serde::Deserialize;
 use std::collections::VecDeque;
 
@@ -102,7 +103,7 @@ fn parse_line(line: &str) -> Result<Order, String> {
         check_event(event)?;
     }
     let command = serde_json::from_value(serde_json::Value::Object(object))
-        .map_err(|e| format!("{e}; see `orgtop help run` for the commands"))?;
+        .map_err(|e| format!("{e}; see `orgtop commands`"))?;
     Ok(Order {
         at,
         together: false,
@@ -139,21 +140,44 @@ fn check_event(event: &str) -> Result<(), String> {
     ))
 }
 
+impl At {
+    /// Whether an organization to which this has happened has come there.
+    #[must_use]
+    pub fn reached(&self, organization: &Organization, happened: &Happened) -> bool {
+        match self {
+            Self::Step { step } => organization.now.step.0 >= *step,
+            Self::Place { branch, step } => {
+                organization.branch() == *branch && organization.now.step.0 >= *step
+            }
+            Self::Tokens { thread, tokens } => organization
+                .thread(*thread)
+                .is_some_and(|t| t.tokens >= *tokens),
+            Self::Event { event } => happened.has(event),
+        }
+    }
+
+    /// Something that can happen, by its name.
+    ///
+    /// # Errors
+    /// It never can; with what was expected.
+    pub fn event(name: &str) -> Result<Self, String> {
+        check_event(name)?;
+        Ok(Self::Event { event: name.into() })
+    }
+}
+
 impl Order {
     /// Whether its place has been reached.
     #[must_use]
     pub fn due(&self, emitter: &Emitter) -> bool {
         match &self.at {
             None => true,
+            // A step is reached before anything has happened in it.
             Some(At::Step { step }) => emitter.step.0 >= *step,
             Some(At::Place { branch, step }) => {
                 emitter.org.branch() == *branch && emitter.step.0 >= *step
             }
-            Some(At::Tokens { thread, tokens }) => emitter
-                .org
-                .thread(*thread)
-                .is_some_and(|t| t.tokens >= *tokens),
-            Some(At::Event { event }) => emitter.has_happened(event),
+            Some(at) => at.reached(&emitter.org, emitter.happened()),
         }
     }
 }

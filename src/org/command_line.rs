@@ -137,10 +137,17 @@ impl CommandForm {
     /// The example as files hold it.
     #[must_use]
     pub fn json(&self) -> Value {
-        parse_command(self.example)
-            .ok()
-            .and_then(|command| serde_json::to_value(command).ok())
-            .unwrap_or_default()
+        let fields = fields(self.example).map(|(_, fields)| fields.into());
+        fields.unwrap_or_default()
+    }
+
+    fn wrong(&self, why: &str) -> String {
+        format!(
+            "{}: {why}; expected `{}`, as in `{}`",
+            self.name,
+            self.usage(),
+            self.example
+        )
     }
 
     /// By their place stand what is needed, the text at the end, and a thread where no text follows that
@@ -164,6 +171,12 @@ pub fn parse_command(line: &str) -> Result<Command, String> {
     if line.starts_with('{') {
         return serde_json::from_str(line).map_err(|e| e.to_string());
     }
+    let (form, fields) = fields(line)?;
+    serde_json::from_value(fields.into()).map_err(|e| form.wrong(&e.to_string()))
+}
+
+/// Whose line it is, and its fields as files name them.
+fn fields(line: &str) -> Result<(&'static CommandForm, Map<String, Value>), String> {
     let (word, mut rest) = cut(line);
     let word = word.to_lowercase().replace('-', "_");
     let Some(form) = COMMANDS.iter().find(|form| form.called(&word)) else {
@@ -174,14 +187,7 @@ pub fn parse_command(line: &str) -> Result<Command, String> {
             names.join(", ")
         ));
     };
-    let wrong = |why: String| {
-        format!(
-            "{}: {why}; expected `{}`, as in `{}`",
-            form.name,
-            form.usage(),
-            form.example
-        )
-    };
+    let wrong = |why: String| form.wrong(&why);
     let mut fields = Map::new();
     fields.insert("do".into(), form.name.into());
     let spaced = rest.replacen(char::is_whitespace, "=", 1);
@@ -214,7 +220,7 @@ pub fn parse_command(line: &str) -> Result<Command, String> {
     if !rest.is_empty() {
         return Err(wrong(format!("`{rest}` is too much")));
     }
-    serde_json::from_value(fields.into()).map_err(|e| wrong(e.to_string()))
+    Ok((form, fields))
 }
 
 /// The first word and what follows it.

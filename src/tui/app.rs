@@ -6,6 +6,7 @@
 //! when a frame is due, so that a fast session never makes the screen work more.
 
 use super::compared::Compared;
+use super::demo::Demo;
 use super::escape::Escapes;
 use super::keymap::Keymap;
 use super::look::Look;
@@ -65,6 +66,8 @@ pub struct Options {
     pub loading: String,
     /// Whether a query can be run next.
     pub accepts: Accepts,
+    /// What is played on it.
+    pub demo: Option<Demo>,
 }
 
 /// Says why a query cannot be run next, where it cannot.
@@ -117,6 +120,7 @@ impl<'a, S: Surface> App<'a, S> {
         let mut model = Model::new(options.look, options.keymap, feed, options.loading);
         model.mouse = options.modes.mouse;
         model.accepts = options.accepts;
+        model.demo = options.demo;
         if let Ok((width, height)) = surface.size() {
             model.size = (width, height);
         }
@@ -318,7 +322,8 @@ impl<'a, S: Surface> App<'a, S> {
     }
 }
 
-async fn wait(until: Option<Instant>) {
+/// Waits until then, or for ever.
+pub(super) async fn wait(until: Option<Instant>) {
     match until {
         Some(until) => tokio::time::sleep_until(until.into()).await,
         None => std::future::pending().await,

@@ -37,6 +37,21 @@ impl Key {
         }
         Self { code, modifiers }
     }
+
+    /// The key of a character.
+    #[must_use]
+    pub fn of_char(c: char) -> Self {
+        Self {
+            code: KeyCode::Char(c),
+            modifiers: KeyModifiers::NONE,
+        }
+    }
+
+    /// As a terminal would send it.
+    #[must_use]
+    pub fn event(self) -> KeyEvent {
+        KeyEvent::new(self.code, self.modifiers)
+    }
 }
 
 const NAMED: &[(&str, KeyCode)] = &[

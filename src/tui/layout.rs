@@ -5,6 +5,7 @@
 //! banner (only with a warning)
 //! panes: split | grid | rows | one
 //! timeline
+//! caption (only of a demo)
 //! footer
 //! ```
 
@@ -93,6 +94,8 @@ pub struct Screen {
     pub panes: Panes,
     /// The timeline with its frame; without height on low screens.
     pub timeline: Rect,
+    /// What a demo says; without height if there is none.
+    pub caption: Rect,
     /// Last line.
     pub footer: Rect,
 }
@@ -110,8 +113,10 @@ pub struct Wanted<'a> {
     pub choice: Choice,
     /// Only this thread, large.
     pub zoomed: Option<ThreadId>,
-    /// Whether a warning needs a line.
+    /// Lines above the panes, for a warning or the answer.
     pub banner: u16,
+    /// Lines above the footer, for a demo.
+    pub caption: u16,
 }
 
 /// Whether nothing useful fits.
@@ -134,14 +139,15 @@ pub fn screen(area: Rect, wanted: &Wanted<'_>) -> Screen {
     let header = take(1);
     let banner = take(wanted.banner);
     let footer_height = 1.min(area.height.saturating_sub(1 + banner.height));
-    let inner = area
-        .height
-        .saturating_sub(header.height + banner.height + footer_height);
+    let above = header.height + banner.height + footer_height;
+    let caption_height = wanted.caption.min(area.height.saturating_sub(above));
+    let inner = area.height.saturating_sub(above + caption_height);
     // Lanes that will come have their place, so that panes do not move when they do.
     let lanes = wanted.lanes.max(wanted.threads.len() + wanted.free.min(6));
     let timeline_height = timeline_height(inner, lanes);
     let body = take(inner - timeline_height);
     let timeline = take(timeline_height);
+    let caption = take(caption_height);
     let footer = take(footer_height);
     Screen {
         header,
@@ -149,6 +155,7 @@ pub fn screen(area: Rect, wanted: &Wanted<'_>) -> Screen {
         body,
         panes: panes(body, wanted),
         timeline,
+        caption,
         footer,
     }
 }
@@ -351,6 +358,7 @@ mod tests {
             choice: Choice::Automatic,
             zoomed: None,
             banner: 0,
+            caption: 0,
         }
     }
 
@@ -414,14 +422,14 @@ mod tests {
         #[test]
         fn parts_never_overlap_and_never_leave_the_screen(
             width in 0_u16..700, height in 0_u16..200, n in 0_u16..80, free in 0_usize..9, choice in 0_usize..4,
-            banner in 0u16..3, zoom in any::<bool>()
+            banner in 0u16..3, caption in 0_u16..6, zoom in any::<bool>()
         ) {
             let threads = ids(n);
             let choice = [Choice::Automatic, Choice::Split, Choice::Grid, Choice::Rows][choice];
             let zoomed = zoom.then_some(ThreadId::ORGANIZER);
             let area = Rect::new(0, 0, width, height);
-            let s = screen(area, &Wanted { choice, banner, zoomed, ..wanted(&threads, free) });
-            let mut parts = vec![s.header, s.banner, s.timeline, s.footer];
+            let s = screen(area, &Wanted { choice, banner, caption, zoomed, ..wanted(&threads, free) });
+            let mut parts = vec![s.header, s.banner, s.timeline, s.caption, s.footer];
             match s.panes {
                 Panes::Tiles(tiles) => parts.extend(tiles.iter().map(|(r, _)| *r)),
                 Panes::Rows(r) => parts.push(r),

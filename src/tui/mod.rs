@@ -13,6 +13,8 @@
 //! * [`source`] is a running session or a [`replay`]; both fill the same [`model`].
 //! * [`update`] is pure: what a key means comes from [`keymap`], made of the one table in [`action`].
 //! * [`ideal`], [`layout`], [`rate`], [`habit`] derive what is shown; [`view`] draws it, one panel a file.
+//! * [`demo`] plays a script of keys, commands and captions.
+//!   `recital` plays it as lines.
 //! * [`plain`] is the line log for where there is no screen; [`run`] opens the one or the other.
 //!
 //! The screen never calls an engine: it sends commands and folds events.
@@ -20,6 +22,7 @@
 pub mod action;
 pub mod app;
 pub mod compared;
+pub mod demo;
 mod escape;
 pub mod habit;
 pub mod ideal;
@@ -33,6 +36,7 @@ pub mod picker;
 pub mod plain;
 pub mod popup;
 pub mod rate;
+mod recital;
 pub mod replay;
 pub mod rewrite;
 pub mod run;

@@ -8,6 +8,8 @@
 mod parts;
 mod state;
 
+pub use state::CAPTION_MARGINS;
+
 pub use parts::{
     Banner, FROZEN_AFTER, Feed, Focus, Leaving, NOTICE_FOR, Notice, Playback, RunState, Search,
     TimelineView,
@@ -16,6 +18,7 @@ pub use parts::{
 use super::action::Context;
 use super::app::Accepts;
 use super::compared::Compared;
+use super::demo::Demo;
 use super::ideal::Ideal;
 use super::keymap::Keymap;
 use super::layout::{self, Choice, Screen, Wanted};
@@ -103,6 +106,8 @@ pub struct Model {
     pub pause_asked: bool,
     /// Whether the mouse belongs to the screen.
     pub mouse: bool,
+    /// A demo that is being played.
+    pub demo: Option<Demo>,
     /// Whether a query can be run next.
     pub accepts: Accepts,
     /// Size of the screen.
@@ -146,6 +151,7 @@ impl Model {
             merged: 0,
             pause_asked: false,
             mouse: true,
+            demo: None,
             accepts: Box::new(|_| Ok(())),
             size: (80, 24),
         }
@@ -186,6 +192,9 @@ impl Model {
             .collect();
         self.ideal.forget();
         self.rate = Rate::default();
+        if let Some(demo) = &mut self.demo {
+            demo.recall(&self.organization);
+        }
         if let Some(search) = &mut self.search {
             search.current = None;
         }
@@ -213,6 +222,9 @@ impl Model {
                 .insert(id, ThreadView::new(prompt.clone(), event.us));
         }
         self.organization.apply(event);
+        if let Some(demo) = &mut self.demo {
+            demo.note(event, &self.organization);
+        }
         if let Some(view) = event.thread.and_then(|id| self.threads.get_mut(&id)) {
             view.apply(event);
         }
@@ -356,6 +368,7 @@ impl Model {
                 choice: self.choice,
                 zoomed: self.zoomed.then_some(self.selected),
                 banner: self.banner_rows(),
+                caption: self.caption_rows(),
             },
         )
     }

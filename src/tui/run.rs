@@ -1,7 +1,9 @@
 //! Opening a screen for a session or a recording, and the line log where there is no screen.
 
 use super::app::{self, Exit, Options};
+use super::demo::Demo;
 use super::plain::PlainLog;
+use super::recital::Recital;
 use super::replay::Replay;
 use super::source::{LiveSource, Source};
 use super::terminal::Screen;
@@ -32,11 +34,15 @@ pub fn run_replay(replay: Replay, options: Options) -> io::Result<Exit> {
 }
 
 /// Prints a running session as lines until it is over or the process is asked to end; the session is
-/// then saved as interrupted.
+/// then saved as interrupted. A demo is played without its keys.
 ///
 /// # Errors
 /// Whatever writing to `out` gives; a closed pipe interrupts the session first.
-pub fn run_plain(source: &LiveSource, out: &mut impl Write) -> io::Result<Exit> {
+pub fn run_plain(
+    source: &LiveSource,
+    demo: Option<Demo>,
+    out: &mut impl Write,
+) -> io::Result<Exit> {
     let (send, signals) = unbounded_channel();
     let watch = watch(move |notice| {
         // Only fails when the loop is gone, and then nobody needs it.
@@ -47,8 +53,11 @@ pub fn run_plain(source: &LiveSource, out: &mut impl Write) -> io::Result<Exit> 
         // Only fails when the loop is gone, and then nobody reads it.
         let _ = send.send(why);
     })?;
-    let runtime = tokio::runtime::Builder::new_current_thread().build()?;
-    let exit = runtime.block_on(lines(source, signals, wrong, out));
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()?;
+    let recital = demo.map(|demo| Recital::begin(demo, source));
+    let exit = runtime.block_on(lines(source, signals, wrong, recital, out));
     if exit.is_err() {
         // Fails only where the session is over already.
         let _ = source.commands.send(Command::Interrupt);
@@ -64,7 +73,7 @@ const LONGEST_LINE: u64 = 64 << 10;
 /// of lines that are none.
 fn listen(source: &LiveSource, complain: impl Fn(String) + Send + 'static) -> io::Result<()> {
     let (commands, mailbox) = (source.commands.clone(), Arc::clone(&source.mailbox));
-    mailbox.listen(true);
+    mailbox.listen();
     std::thread::Builder::new()
         .name("commands".into())
         .spawn(move || {
@@ -88,7 +97,7 @@ fn listen(source: &LiveSource, complain: impl Fn(String) + Send + 'static) -> io
                 }
             }
             // Whatever was asked has been sent by now.
-            mailbox.listen(false);
+            mailbox.hang_up();
         })?;
     Ok(())
 }
@@ -97,6 +106,7 @@ async fn lines(
     source: &LiveSource,
     mut signals: UnboundedReceiver<Notice>,
     mut wrong: UnboundedReceiver<String>,
+    mut recital: Option<Recital<'_>>,
     out: &mut impl Write,
 ) -> io::Result<Exit> {
     let mut log = PlainLog::default();
@@ -104,8 +114,14 @@ async fn lines(
     let mut banner = None;
     loop {
         let batch = source.mailbox.take();
+        if let (Some(recital), Some(header)) = (&mut recital, &batch.report.header) {
+            recital.about(header);
+        }
         for event in &batch.events {
             log.event(event, out)?;
+            if let Some(recital) = &mut recital {
+                recital.hear(event);
+            }
         }
         if batch.report.banner != banner {
             banner.clone_from(&batch.report.banner);
@@ -113,8 +129,14 @@ async fn lines(
                 writeln!(out, "warning: {}", super::text::safe_line(text))?;
             }
         }
+        let over = matches!(batch.report.phase, Phase::Over | Phase::Failed(_));
+        if let Some(playing) = &mut recital
+            && playing.go_on(over, out)?
+        {
+            recital = None;
+        }
         out.flush()?;
-        if matches!(batch.report.phase, Phase::Over | Phase::Failed(_)) {
+        if over && recital.is_none() {
             // Lines that came before the one that ended the run are answered too.
             while let Ok(why) = wrong.try_recv() {
                 refuse(&why, out)?;
@@ -122,8 +144,10 @@ async fn lines(
             log.finish(out)?;
             return Ok(ending.map_or(Exit::Done, Exit::Signal));
         }
+        let due = recital.as_ref().and_then(Recital::due);
         tokio::select! {
             () = source.mailbox.posted() => {}
+            () = app::wait(due) => {}
             Some(why) = wrong.recv() => refuse(&why, out)?,
             Some(notice) = signals.recv() => {
                 if let Notice::End(signal) = notice {
@@ -131,6 +155,7 @@ async fn lines(
                     if source.commands.send(Command::Interrupt).is_err() {
                         return Ok(Exit::Signal(signal));
                     }
+                    recital = None;
                 }
             }
         }

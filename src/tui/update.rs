@@ -5,6 +5,7 @@
 
 mod act;
 mod breakpoints;
+mod demo;
 mod mouse;
 mod popups;
 mod queue;
@@ -118,9 +119,10 @@ pub enum Effect {
 /// Changes `model` by `input`, which came `now` after the screen opened.
 pub fn update(model: &mut Model, input: Input, now: Duration) -> Vec<Effect> {
     model.now = model.now.max(now);
-    let effects = match input {
+    let mut effects = match input {
         Input::Key(key) => on_key(model, key),
         Input::Paste(text) => {
+            demo::touched(model);
             popups::paste(model, &text);
             Vec::new()
         }
@@ -172,6 +174,7 @@ pub fn update(model: &mut Model, input: Input, now: Duration) -> Vec<Effect> {
         Input::Terminate => leave(model),
         Input::Tick => Vec::new(),
     };
+    demo::play(model, &mut effects);
     model.refresh();
     effects
 }
@@ -221,9 +224,18 @@ fn on_key(model: &mut Model, event: KeyEvent) -> Vec<Effect> {
     {
         return vec![Effect::Suspend];
     }
+    if let Some(effects) = demo::key(model, key) {
+        return effects;
+    }
+    press(model, event)
+}
+
+/// Serves a key, whoever pressed it.
+fn press(model: &mut Model, event: KeyEvent) -> Vec<Effect> {
     if let Some(effects) = popups::key(model, event) {
         return effects;
     }
+    let key = Key::from_event(event);
     let contexts = model.contexts();
     if let Some(action) = model.keymap.action(&contexts, key) {
         return act::act(model, action, Some(event));

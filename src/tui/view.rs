@@ -10,6 +10,7 @@
 //! │ ╭ T so far … ──────────────────────────────────────╮             │
 //! │ │ timeline                                         │             │
 //! │ ╰ 0 ──── 100 ──── 200 ─────────────────────────────╯             │
+//! │ caption: what a demo says                                        │
 //! │ footer: keys, a notice, or a field                               │
 //! └──────────────────────────────────────────────────────────────────┘
 //! ```
@@ -19,6 +20,7 @@ mod approvals;
 mod ask;
 mod board;
 pub mod breakpoints;
+mod caption;
 pub mod compare;
 mod composer;
 mod edit;
@@ -78,8 +80,17 @@ pub fn draw(model: &mut Model, frame: &mut Frame<'_>) {
         }
         timeline::draw(model, screen.timeline, buffer);
     }
+    caption::draw(model, screen.caption, frame.buffer_mut());
     footer::draw(model, screen.footer, frame);
-    popups(model, area, frame);
+    // A caption is never hidden by what it talks about.
+    let above = match screen.caption.height {
+        0 => area,
+        _ => Rect {
+            height: screen.caption.y - area.y,
+            ..area
+        },
+    };
+    popups(model, above, frame);
 }
 
 /// Whom a sub-query is for, in words.

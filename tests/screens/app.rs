@@ -139,6 +139,7 @@ fn on_stage<F: Future<Output = ()>>(play: impl FnOnce(Stage) -> F) -> Exit {
         modes: Modes::default(),
         loading: "organizer-1M, built in".into(),
         accepts: Box::new(|_| Ok(())),
+        demo: None,
     };
     let stage = Stage {
         mailbox,
@@ -272,7 +273,7 @@ fn without_a_screen_everything_is_told_in_lines() {
     }
     mailbox.report(|r| r.phase = Phase::Over);
     let mut out = Vec::new();
-    let exit = orgtop::tui::run_plain(&LiveSource { commands, mailbox }, &mut out).unwrap();
+    let exit = orgtop::tui::run_plain(&LiveSource { commands, mailbox }, None, &mut out).unwrap();
     assert_eq!(exit, Exit::Done);
     let text = String::from_utf8(out).unwrap();
     assert!(!text.contains('\u{1b}'));

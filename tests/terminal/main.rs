@@ -2,6 +2,7 @@
 
 mod app;
 mod colours;
+mod demo;
 mod desk;
 mod faults;
 mod guard;

@@ -1,9 +1,14 @@
 //! What state the run is in, as a person sees it, and when that changes by itself.
 
+use super::super::demo::Demo;
+use super::super::view::frame::fill;
 use super::{Banner, FROZEN_AFTER, Feed, Model, NOTICE_FOR, RunState};
 use crate::live::Phase;
 use crate::org::{RunEnd, Seat, Thread};
 use std::time::Duration;
+
+/// Cells beside a caption.
+pub const CAPTION_MARGINS: usize = 4;
 
 /// Merged events in one take from which the screen says that it lags.
 const LAG: usize = 2000;
@@ -89,7 +94,8 @@ impl Model {
         // A person's clock counts the seconds too.
         let clock = (self.steerable() && self.held_by_people().next().is_some())
             .then(|| Duration::from_secs(self.now.as_secs() + 1));
-        [notice, frozen, clock]
+        let demo = self.demo.as_ref().and_then(Demo::due);
+        [notice, frozen, clock, demo]
             .into_iter()
             .flatten()
             .filter(|at| *at > self.now)
@@ -104,6 +110,17 @@ impl Model {
             Some(Banner::Answer(_)) if self.task().is_some() => 2,
             Some(_) => 1,
         }
+    }
+
+    /// Lines for captions, the same for all of a demo: nothing moves when another one comes. A quarter of the
+    /// screen at most.
+    #[must_use]
+    pub fn caption_rows(&self) -> u16 {
+        let Some(demo) = &self.demo else { return 0 };
+        let width = usize::from(self.size.0).saturating_sub(CAPTION_MARGINS);
+        let lines = demo.captions().map(|text| fill(text, width).len()).max();
+        let rows = lines.map_or(0, |lines| u16::try_from(lines + 1).unwrap_or(u16::MAX));
+        rows.min(self.size.1 / 4)
     }
 
     /// What stands above the panes: a failure, a warning, or the answer.

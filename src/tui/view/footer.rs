@@ -2,6 +2,7 @@
 
 use super::frame::{fit, fit_tail, put, span};
 use crate::tui::action::Action;
+use crate::tui::demo::Demo;
 use crate::tui::model::{Feed, Focus, Model, RunState};
 use crate::tui::popup::Popup;
 use crate::tui::text::text_width;
@@ -50,7 +51,16 @@ pub fn draw(model: &Model, area: Rect, frame: &mut Frame<'_>) {
             ),
             look.style("ui.accent"),
         )],
-        None => hints(model, &wanted(model), room),
+        None => {
+            // With captions they stand above these.
+            let mut spans = match model.caption_rows() {
+                0 => demo_hints(model, room),
+                _ => Vec::new(),
+            };
+            let used = width(&spans);
+            spans.extend(hints(model, &wanted(model), room.saturating_sub(used)));
+            spans
+        }
     };
     put(buffer, area.x, area.y, &Line::from(left), area.width);
     let x = area
@@ -127,15 +137,35 @@ fn wanted(model: &Model) -> Vec<Action> {
     }
 }
 
+/// The keys of a demo that is being played.
+pub fn demo_hints(model: &Model, room: usize) -> Vec<Span<'static>> {
+    let look = &model.look;
+    let mut spans = Vec::new();
+    let hints = model.demo.as_ref().map_or_else(Vec::new, Demo::hints);
+    for (key, word) in hints {
+        let cells = width(&spans) + text_width(&key) + text_width(word) + 3;
+        if cells <= room {
+            spans.push(span(format!(" {key}"), look.style("ui.key")));
+            spans.push(span(format!(" {word} "), look.style("ui.accent")));
+        }
+    }
+    spans
+}
+
 /// `space pause  . step …`, as many as fit.
 fn hints(model: &Model, actions: &[Action], room: usize) -> Vec<Span<'static>> {
     let look = &model.look;
+    // What a demo takes for itself now does not do what it always does.
+    let taken = model.demo.as_ref().map_or_else(Vec::new, Demo::hints);
     let mut spans = Vec::new();
     let mut used = 0;
     for action in actions {
         let Some(key) = model.keymap.keys_of(*action).into_iter().next() else {
             continue;
         };
+        if taken.iter().any(|(taken, _)| *taken == key) {
+            continue;
+        }
         let word = if *action == Action::PauseResume && model.organization.paused {
             "resume"
         } else {

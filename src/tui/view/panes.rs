@@ -25,18 +25,23 @@ pub fn draw(model: &mut Model, tiles: &[(Rect, Slot)], buffer: &mut Buffer) {
     }
 }
 
-/// The clock of whoever writes in the model's place.
-fn writer(model: &Model, thread: &Thread) -> Line<'static> {
+/// The clock of whoever writes in the model's place, and their keys as far as there is room.
+fn writer(model: &Model, thread: &Thread, room: usize) -> Line<'static> {
     let Some(us) = model.writing_for(thread) else {
         return Line::default();
     };
     let look = &model.look;
     let steps = grouped(thread.written_steps(model.organization.now));
     let clock = format!(" {} s {} {steps} steps ", us / 1_000_000, look.signs.dot);
+    let mut used = text_width(&clock);
     let mut spans = vec![span(clock, look.style(status_scope(thread)))];
     if thread.seat == Seat::Human && model.steerable() {
         for (action, word) in [(Action::Write, "writes"), (Action::Seat, "gives back")] {
             if let Some(key) = model.keymap.keys_of(action).first() {
+                used += text_width(key) + text_width(word) + 2;
+                if used > room {
+                    break;
+                }
                 spans.push(span(key.clone(), look.style("ui.key")));
                 spans.push(span(format!(" {word} "), look.style("ui.dim")));
             }
@@ -76,15 +81,15 @@ fn free(model: &Model, rect: Rect, buffer: &mut Buffer) {
 fn thread(model: &mut Model, id: ThreadId, rect: Rect, buffer: &mut Buffer) {
     let selected = model.selected == id;
     let focused = selected && model.focus == Focus::Pane && model.popups.is_empty();
-    let clock = model.organization.thread(id).map(|t| writer(model, t));
-    let clock = clock.unwrap_or_default();
+    let room = usize::from(rect.width.saturating_sub(4));
+    let clock = model.organization.thread(id);
+    let clock = clock.map_or_else(Line::default, |t| writer(model, t, room));
     let (Some(thread), Some(view)) = (model.organization.thread(id), model.threads.get_mut(&id))
     else {
         return;
     };
     let look = &model.look;
     let signs = &look.signs;
-    let room = usize::from(rect.width.saturating_sub(4));
     let tokens = format!(" {} ", grouped(thread.tokens));
     let name_style = look.style(if selected {
         "pane.title.focused"

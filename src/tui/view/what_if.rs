@@ -56,7 +56,7 @@ pub fn draw(model: &Model, scroll: usize, area: Rect, buffer: &mut Buffer) -> us
     );
     let heading = format!(
         "{:<8} {:>8} {:>10} {:>8}  {:<18} {}",
-        "worker", "tokens", "slack", "waited", "T without it", "T if twice as fast"
+        "worker", "tokens", "slack", "waited", "T without it", "T twice as fast"
     );
     put(
         buffer,
