@@ -137,7 +137,7 @@ impl CommandForm {
     /// The example as files hold it.
     #[must_use]
     pub fn json(&self) -> Value {
-        let fields = fields(self.example).map(|(_, fields)| fields.into());
+        let fields = fields(self.example.trim()).map(|(_, fields)| fields.into());
         fields.unwrap_or_default()
     }
 
