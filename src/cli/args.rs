@@ -249,6 +249,9 @@ pub struct ResumeArgs {
     /// Model to go on with; the recorded weights must match
     #[arg(long, value_name = "PATH", env = "ORGTOP_MODEL")]
     pub model: Option<PathBuf>,
+    /// Server to go on with [default: the recorded one]
+    #[arg(long, value_name = "URL")]
+    pub server: Option<String>,
     /// Script to go on with
     #[arg(long, value_name = "FILE")]
     pub script: Option<PathBuf>,
@@ -277,6 +280,9 @@ pub struct ReplayArgs {
     /// Model to take over with; the recorded weights must match
     #[arg(long, value_name = "PATH", env = "ORGTOP_MODEL")]
     pub model: Option<PathBuf>,
+    /// Server to take over with [default: the recorded one]
+    #[arg(long, value_name = "URL")]
+    pub server: Option<String>,
     /// Script to take over with
     #[arg(long, value_name = "FILE")]
     pub script: Option<PathBuf>,
@@ -325,6 +331,9 @@ pub struct RerunArgs {
     /// The recorded model; the weights must match
     #[arg(long, value_name = "PATH", env = "ORGTOP_MODEL")]
     pub model: Option<PathBuf>,
+    /// The recorded server, where it listens now
+    #[arg(long, value_name = "URL")]
+    pub server: Option<String>,
     /// The recorded script
     #[arg(long, value_name = "FILE")]
     pub script: Option<PathBuf>,
@@ -404,9 +413,12 @@ pub struct ModelsArgs {
 /// Arguments of `doctor`.
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
-    /// A model to load and decode a few tokens with
+    /// A model to load and decode a few tokens with; with --server, the name of one there
     #[arg(long, value_name = "PATH", env = "ORGTOP_MODEL")]
     pub model: Option<PathBuf>,
+    /// A server to connect to and decode a few tokens with: its URL, or its name in the config file
+    #[arg(long, value_name = "URL")]
+    pub server: Option<String>,
     /// Print a JSON array, one object a check
     #[arg(long)]
     pub json: bool,

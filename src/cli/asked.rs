@@ -4,6 +4,7 @@ use super::Exit;
 use super::Usage;
 use super::args::{OutputArgs, PeopleArgs, RunArgs};
 use super::engine::{Embedded, Source};
+use super::server;
 use super::run::{
     Front, audience, check_seats, fresh_seed, read_orders, read_query, show, where_to_record,
 };
@@ -66,16 +67,24 @@ impl Asked {
         })
     }
 
-    /// What follows a session that was gone on with: its query, with its model or script.
+    /// What follows a session that was gone on with: its query, with what decoded it.
     #[must_use]
     pub fn after(
         header: &Header,
-        model: Option<PathBuf>,
+        source: &Source,
         script: Option<PathBuf>,
         config: &ConfigFile,
     ) -> Self {
         let mut options = config.run.clone();
-        options.model = model.or(options.model);
+        match source {
+            Source::Model(path) => options.model = Some(path.clone()),
+            Source::Server(server) => {
+                options.server = Some(server.url.clone());
+                options.model = server.model.clone().map(PathBuf::from);
+                options.template = server.template;
+            }
+            Source::Script(_) | Source::Embedded => {}
+        }
         Self {
             question: match &header.task {
                 Some(spec) => Question::Task(spec.clone()),
@@ -167,7 +176,12 @@ impl Asked {
             .into());
         }
         let serves = Embedded::for_query(&query);
-        let source = Source::choose(self.options.model.clone(), self.script.clone(), serves)?;
+        let source = Source::choose_with(
+            server::wanted(&self.options, config)?,
+            self.options.model.clone(),
+            self.script.clone(),
+            serves,
+        )?;
         let orders = read_orders(&self.output)?;
         let open = source.open(&self.options)?;
         let now = jiff::Zoned::now();
@@ -197,7 +211,11 @@ impl Asked {
     /// Whether a query has a model that serves it.
     pub fn accepts(&self) -> Accepts {
         let (model, script) = (self.options.model.clone(), self.script.clone());
+        let served = self.options.server.is_some();
         Box::new(move |query| {
+            if served {
+                return Ok(());
+            }
             let serves = Embedded::for_query(query);
             match Source::choose(model.clone(), script.clone(), serves) {
                 Ok(_) => Ok(()),

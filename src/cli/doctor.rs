@@ -2,8 +2,10 @@
 
 use super::args::DoctorArgs;
 use super::engine::open_model;
-use super::settings::{ConfigFile, config_folder};
+use super::server;
+use super::settings::{ConfigFile, RunOptions, config_folder};
 use super::{Exit, output};
+use crate::engine::remote::{self, ServerOptions};
 use crate::engine::{ChatMessage, ChatRole, Engine, Priority, Sampling, SeqId, SeqOp};
 use crate::tui::terminal::{Caps, Presentation, WhyPlain};
 use crate::tui::text::safe_line;
@@ -33,8 +35,15 @@ pub fn run(args: &DoctorArgs, config: &ConfigFile) -> anyhow::Result<Exit> {
         config_check(),
         sessions(config),
     ];
+    let options = RunOptions {
+        server: args.server.clone(),
+        model: args.model.clone(),
+        ..RunOptions::default()
+    };
     let model = args.model.clone().or_else(|| config.run.model.clone());
-    if let Some(path) = model {
+    if let Some(server) = server::wanted(&options.or(config.run.clone()), config)? {
+        checks.extend(server_checks(&server));
+    } else if let Some(path) = model {
         checks.extend(model_checks(&path, config));
     }
     if args.json {
@@ -194,6 +203,55 @@ fn model_checks(path: &Path, config: &ConfigFile) -> Vec<Check> {
         ),
     };
     vec![loaded, round_trip(engine.as_mut()), trial(engine.as_mut())]
+}
+
+fn server_checks(server: &ServerOptions) -> Vec<Check> {
+    let began = Instant::now();
+    let check = |name, ok, finding| Check { name, ok, finding };
+    let caps = remote::Caps {
+        organizer: TRIAL as u64,
+        worker: TRIAL as u64,
+    };
+    let mut engine = match remote::connect(server, caps) {
+        Ok(engine) => engine,
+        Err(e) => return vec![check("server", false, e.to_string())],
+    };
+    let took = began.elapsed();
+    let url = engine.card().device.clone();
+    let probe = engine.probe().clone();
+    let context = match probe.context {
+        0 => "context unknown".to_owned(),
+        n => format!("context {n}"),
+    };
+    let template = serde_json::to_value(probe.template)
+        .ok()
+        .and_then(|v| v.as_str().map(str::to_owned))
+        .unwrap_or_default();
+    let found = format!(
+        "{url}: {} {}, found in {} ms; prompts are written by the template `{template}`",
+        probe.kind,
+        probe.version.as_deref().unwrap_or("(no version)"),
+        took.as_millis(),
+    );
+    let model = format!(
+        "{}, {context}, probabilities {}; of {} there: {}",
+        probe.model,
+        if probe.logprobs { "given" } else { "not given" },
+        probe.models.len(),
+        probe.models.join(", ")
+    );
+    let key = match server.key_is_there() {
+        Ok(true) => format!("from {}", server.key_source()),
+        Ok(false) => "none; the server wants none, or reads none".to_owned(),
+        Err(e) => e.to_string(),
+    };
+    vec![
+        check("server", true, found),
+        check("model", true, model),
+        check("key", true, key),
+        round_trip(&mut engine),
+        trial(&mut engine),
+    ]
 }
 
 fn round_trip(engine: &mut dyn Engine) -> Check {

@@ -2,9 +2,11 @@
 
 use super::Usage;
 use super::settings::RunOptions;
+use crate::engine::remote::{self, Caps, ServerOptions};
 use crate::engine::{Engine, EngineError, EngineThread, Script, Scripted, embedded, local};
 use crate::live::OpenEngine;
 use crate::org::ThreadId;
+use crate::record::Limits;
 use anyhow::Context;
 use std::path::{Path, PathBuf};
 
@@ -18,6 +20,8 @@ pub enum Source {
     Model(PathBuf),
     /// A script.
     Script(PathBuf),
+    /// A server.
+    Server(Box<ServerOptions>),
     /// The small model inside the binary.
     Embedded,
 }
@@ -48,11 +52,31 @@ impl std::fmt::Display for Source {
         match self {
             Self::Model(path) | Self::Script(path) => f.write_str(&file_name(path)),
             Self::Embedded => f.write_str(embedded::NAME),
+            Self::Server(server) => f.write_str(server.model.as_deref().unwrap_or(&server.url)),
         }
     }
 }
 
 impl Source {
+    /// The server if one is given, else what [`Source::choose`] says.
+    ///
+    /// # Errors
+    /// [`Usage`] if there is none, or two.
+    pub fn choose_with(
+        server: Option<ServerOptions>,
+        model: Option<PathBuf>,
+        script: Option<PathBuf>,
+        serves: Embedded,
+    ) -> Result<Self, Usage> {
+        match (server, script) {
+            (Some(_), Some(_)) => Err(Usage(
+                "--script plays instead of a server: it cannot be used with --server".into(),
+            )),
+            (Some(server), None) => Ok(Self::Server(Box::new(server))),
+            (None, script) => Self::choose(model, script, serves),
+        }
+    }
+
     /// The script if one is given, else the model, else the one in the binary if it can serve.
     ///
     /// # Errors
@@ -81,7 +105,7 @@ impl Source {
     /// # Errors
     /// An unreadable or malformed script; a model path that does not exist.
     pub fn open(&self, options: &RunOptions) -> anyhow::Result<OpenEngine> {
-        self.open_with(local_options(options))
+        self.open_with(local_options(options), caps(options))
     }
 
     /// The same for many sessions at once, of which some are always at their prompt.
@@ -89,19 +113,26 @@ impl Source {
     /// # Errors
     /// As [`Source::open`].
     pub fn open_for_many(&self, options: &RunOptions) -> anyhow::Result<OpenEngine> {
-        self.open_with(local::Options {
+        let local = local::Options {
             prefill_rows: Some(MANY_PREFILL_ROWS),
             ..local_options(options)
-        })
+        };
+        self.open_with(local, caps(options))
     }
 
-    fn open_with(&self, options: local::Options) -> anyhow::Result<OpenEngine> {
+    fn open_with(&self, options: local::Options, caps: Caps) -> anyhow::Result<OpenEngine> {
         match self {
             Self::Script(path) => {
                 let script = read_script(path)?;
                 let name = file_name(path);
                 Ok(Box::new(move || {
                     Ok(Box::new(Scripted::new(script, &name)) as Box<dyn Engine>)
+                }))
+            }
+            Self::Server(server) => {
+                let server = server.clone();
+                Ok(Box::new(move || {
+                    Ok(Box::new(remote::connect(&server, caps)?) as Box<dyn Engine>)
                 }))
             }
             Self::Embedded => Ok(Box::new(move || {
@@ -141,6 +172,14 @@ fn file_name(path: &Path) -> String {
         || path.display().to_string(),
         |n| n.to_string_lossy().into_owned(),
     )
+}
+
+fn caps(options: &RunOptions) -> Caps {
+    let usual = Limits::default();
+    Caps {
+        organizer: options.max_organizer.unwrap_or(usual.organizer),
+        worker: options.max_worker.unwrap_or(usual.worker),
+    }
 }
 
 fn local_options(options: &RunOptions) -> local::Options {

@@ -12,6 +12,7 @@ mod headless;
 mod inspect;
 mod line;
 mod models;
+mod server;
 mod output;
 mod presets;
 mod recover;

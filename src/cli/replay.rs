@@ -5,6 +5,7 @@ use super::asked::Asked;
 use super::engine::{Embedded, Source};
 use super::resume::only_if_same;
 use super::run::{self, Front, where_to_record};
+use super::server;
 use super::settings::{ConfigFile, ScreenOptions};
 use super::{Exit, Usage, demo, output, screen};
 use crate::live::{Audience, Departure, Plan, Start};
@@ -143,12 +144,18 @@ fn take_over(
     options: &ScreenOptions,
 ) -> anyhow::Result<Exit> {
     let header = file.header();
-    let source = Source::choose(
+    let source = Source::choose_with(
+        server::to_go_on(
+            header,
+            args.server.clone(),
+            args.model.as_deref(),
+            config,
+        )?,
         args.model.clone().or_else(|| config.run.model.clone()),
         args.script.clone(),
         Embedded::for_query(&header.query),
     )?;
-    let asked = Asked::after(header, args.model.clone(), args.script.clone(), config);
+    let asked = Asked::after(header, &source, args.script.clone(), config);
     let open = source.open(&config.run)?;
     let open = if args.other_model {
         open

@@ -5,6 +5,7 @@ use super::diff::DiffObject;
 use super::engine::{Embedded, Source};
 use super::resume::only_if_same;
 use super::run::where_to_record;
+use super::server;
 use super::settings::ConfigFile;
 use super::{Exit, Usage, headless, output};
 use crate::live::{At, Audience, Departure, Order, Plan, Start};
@@ -41,7 +42,13 @@ struct Verdict {
 pub fn run(args: RerunArgs, config: &ConfigFile) -> anyhow::Result<Exit> {
     let file = SessionFile::open(&args.file)?;
     let past = history(&file)?;
-    let source = Source::choose(
+    let source = Source::choose_with(
+        server::to_go_on(
+            file.header(),
+            args.server,
+            args.model.as_deref(),
+            config,
+        )?,
         args.model.or_else(|| config.run.model.clone()),
         args.script,
         Embedded::for_query(&file.header().query),

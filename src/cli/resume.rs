@@ -5,6 +5,7 @@ use super::asked::Asked;
 use super::engine::{Embedded, Source};
 use super::inspect::fold;
 use super::run::{Front, audience, read_orders, show};
+use super::server;
 use super::settings::{ConfigFile, ScreenOptions};
 use super::{Exit, demo, output};
 use crate::live::{OpenEngine, Plan, Start};
@@ -39,17 +40,18 @@ pub fn run(args: ResumeArgs, config: &ConfigFile, screen: &ScreenOptions) -> any
     for line in folded.report.to_string().lines() {
         output::say(&format!("orgtop: {line}"));
     }
-    let asked = Asked::after(
-        &folded.header,
-        args.model.clone(),
-        args.script.clone(),
-        config,
-    );
-    let source = Source::choose(
+    let source = Source::choose_with(
+        server::to_go_on(
+            &folded.header,
+            args.server,
+            args.model.as_deref(),
+            config,
+        )?,
         args.model.or_else(|| config.run.model.clone()),
-        args.script,
+        args.script.clone(),
         Embedded::for_query(&folded.header.query),
     )?;
+    let asked = Asked::after(&folded.header, &source, args.script, config);
     let open = source.open(&config.run)?;
     let open = if args.other_model {
         open
@@ -85,6 +87,7 @@ pub fn only_if_same(open: OpenEngine, header: Header) -> OpenEngine {
         if now.arch == then.arch
             && now.weights_sha256 == then.weights_sha256
             && now.tokenizer_sha256 == then.tokenizer_sha256
+            && (engine.card().server.is_none() || now.name == then.name)
         {
             return Ok(engine);
         }

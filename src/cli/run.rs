@@ -93,6 +93,7 @@ pub fn alone(
         task: Some("countdown".into()),
         options: RunOptions {
             model: None,
+            server: None,
             ..config.run.clone()
         }
         .or(slow),

@@ -4,12 +4,14 @@
 //! [`RunOptions::or`] / [`ScreenOptions::or`] lay one over the other.
 
 use crate::engine::Sampling;
+use crate::engine::remote::{ServerOptions, Template};
 use crate::live::{RunConfig, ToolSet};
 use crate::org::MAX_DEPTH;
 use crate::record::{Limits, Merge, Policy, PoolPolicy};
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 macro_rules! layered {
@@ -37,6 +39,13 @@ layered! {
         /// Model to run: a folder of safetensors, a .safetensors or a .gguf file
         #[arg(long, value_name = "PATH", env = "ORGTOP_MODEL")]
         pub model: PathBuf,
+        /// Server to decode with instead (vLLM, SGLang, llama.cpp's, Ollama): its URL, or its name in the config
+        /// file; --model is then the name of a model there
+        #[arg(long, value_name = "URL", env = "ORGTOP_SERVER")]
+        pub server: String,
+        /// How a server's prompts are written [default: found out]
+        #[arg(long, env = "ORGTOP_TEMPLATE", value_parser = words::<Template>(&Template::WORDS))]
+        pub template: Template,
         /// How the organization is driven [default: asyncthink]
         #[arg(long, env = "ORGTOP_POLICY", value_parser = words::<Policy>(&["asyncthink", "sequential", "parallel"]))]
         pub policy: Policy,
@@ -169,6 +178,8 @@ pub struct ConfigFile {
     pub sessions: SessionOptions,
     /// `[tools.NAME]`: programs that can take a worker's seat.
     pub tools: ToolSet,
+    /// `[servers.NAME]`: servers that can decode.
+    pub servers: BTreeMap<String, ServerOptions>,
 }
 
 /// Where sessions go.
@@ -224,6 +235,11 @@ impl ConfigFile {
 
     /// The ranges that flags check by themselves.
     fn check(&self) -> Result<(), String> {
+        for (name, server) in &self.servers {
+            server
+                .check()
+                .map_err(|why| format!("servers.{name}: {why}"))?;
+        }
         let run = &self.run;
         let range = |name: &str, value: Option<u64>, low: u64, high: u64| match value {
             Some(v) if v < low && high == u64::MAX => {

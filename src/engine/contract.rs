@@ -149,6 +149,9 @@ pub enum Stop {
     ContextFull,
     /// The engine failed on this sequence.
     Failed(String),
+    /// The engine is out of reach for now (a server that died or fell silent). Nothing of the sequence is
+    /// lost; running it again tries again.
+    Lost(String),
 }
 
 /// What one step cost.
@@ -178,7 +181,7 @@ pub struct StepOutput {
 }
 
 /// Role of a chat message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ChatRole {
     /// Instructions.
@@ -228,6 +231,25 @@ pub struct EngineCard {
     pub threads: usize,
     /// The model.
     pub model: ModelCard,
+    /// What was found out about the server, where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server: Option<ServerCard>,
+}
+
+/// What is known of a server.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(default)]
+pub struct ServerCard {
+    /// What kind it is.
+    pub kind: super::remote::Kind,
+    /// Its version, as it says.
+    pub version: String,
+    /// Longest context in tokens; 0: unknown.
+    pub context: u32,
+    /// Whether it is asked for probabilities.
+    pub logprobs: bool,
+    /// How prompts are written.
+    pub template: super::remote::Template,
 }
 
 /// What can go wrong in an engine as a whole (one sequence failing is a [`Stop`]).
@@ -250,6 +272,9 @@ pub enum EngineError {
     /// The device or backend failed.
     #[error("engine failed: {0}")]
     Device(String),
+    /// A server does not serve; what to do about it is said.
+    #[error("{0}")]
+    Server(String),
     /// The engine's thread is gone.
     #[error("the engine stopped: {0}")]
     Gone(String),
@@ -281,6 +306,12 @@ pub trait Engine {
 
     /// Exact bytes of tokens; control tokens give none.
     fn decode(&mut self, tokens: &[TokenId]) -> Vec<u8>;
+
+    /// Learn what tokens stood for in a recorded session, so that they mean the same here. An engine with a
+    /// vocabulary of its own knows already.
+    fn recall(&mut self, tokens: &[(TokenId, Vec<u8>)]) {
+        let _ = tokens;
+    }
 
     /// Apply `ops` in order, then run at most one step.
     ///

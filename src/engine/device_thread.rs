@@ -25,6 +25,7 @@ enum Call {
     Encode(String, SyncSender<Answer<Vec<TokenId>>>),
     Prompt(Vec<ChatMessage>, bool, SyncSender<Answer<Vec<TokenId>>>),
     Decode(Vec<TokenId>, SyncSender<Answer<Vec<u8>>>),
+    Recall(Vec<(TokenId, Vec<u8>)>, SyncSender<Answer<()>>),
     Advance(Vec<SeqOp>, SyncSender<Answer<StepOutput>>),
 }
 
@@ -111,6 +112,11 @@ impl Engine for EngineThread {
             .unwrap_or_default()
     }
 
+    /// Where the engine is gone, the next call that can say so does.
+    fn recall(&mut self, tokens: &[(TokenId, Vec<u8>)]) {
+        let _ = self.call(|reply| Call::Recall(tokens.to_vec(), reply));
+    }
+
     fn advance(&mut self, ops: Vec<SeqOp>) -> Result<StepOutput, EngineError> {
         self.call(|reply| Call::Advance(ops, reply))
     }
@@ -135,6 +141,10 @@ fn serve(mut engine: Box<dyn Engine>, inbox: &Receiver<Call>) {
                 answer(&reply, || engine.prompt(&messages, thinking))
             }
             Call::Decode(tokens, reply) => answer(&reply, || Ok(engine.decode(&tokens))),
+            Call::Recall(tokens, reply) => answer(&reply, || {
+                engine.recall(&tokens);
+                Ok(())
+            }),
             Call::Advance(ops, reply) => answer(&reply, || engine.advance(ops)),
         };
         if !alive {

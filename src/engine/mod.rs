@@ -6,13 +6,14 @@ pub mod contract;
 pub mod device_thread;
 pub mod embedded;
 pub mod local;
+pub mod remote;
 pub mod sampler;
 mod scripted;
 pub mod veto;
 
 pub use contract::{
     ChatMessage, ChatRole, Decoded, Engine, EngineCard, EngineError, Epoch, ModelCard, Priority,
-    Sampling, SeqId, SeqOp, StepOutput, StepStats, Stop, TokenId,
+    Sampling, SeqId, SeqOp, ServerCard, StepOutput, StepStats, Stop, TokenId,
 };
 pub use device_thread::EngineThread;
 pub use scripted::{Script, ScriptError, Scripted};

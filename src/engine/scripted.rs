@@ -272,6 +272,7 @@ impl Scripted {
                     arch: "script".into(),
                     ..ModelCard::default()
                 },
+                server: None,
             },
             script,
             sequences: BTreeMap::new(),

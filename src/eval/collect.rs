@@ -206,6 +206,10 @@ impl Engine for Metered {
         self.engine.decode(tokens)
     }
 
+    fn recall(&mut self, tokens: &[(TokenId, Vec<u8>)]) {
+        self.engine.recall(tokens);
+    }
+
     fn advance(&mut self, ops: Vec<SeqOp>) -> Result<StepOutput, EngineError> {
         if self.meter.stopped() {
             return Err(EngineError::Gone("the evaluation was stopped".into()));

@@ -244,6 +244,10 @@ impl Engine for Desk {
         self.hub.borrow_mut().engine.decode(tokens)
     }
 
+    fn recall(&mut self, tokens: &[(TokenId, Vec<u8>)]) {
+        self.hub.borrow_mut().engine.recall(tokens);
+    }
+
     /// Only a session that ended comes here, to give its memory back; that happens in the next common step.
     fn advance(&mut self, ops: Vec<SeqOp>) -> Result<StepOutput, EngineError> {
         let mut hub = self.hub.borrow_mut();

@@ -11,6 +11,7 @@
 //! | `splice` | text nobody decodes; starting workers |
 //! | `subtree` | workers of workers: ends that take others along |
 //! | `steer` | what commands do |
+//! | `lost` | a server that is out of reach for now |
 //! | `guard` | which tokens are forbidden |
 //! | `breakpoint` | watching for places to stop at |
 //! | `travel` | going back: edit, branch, undo |
@@ -33,6 +34,7 @@ mod emitter;
 mod guard;
 mod happened;
 mod launch;
+mod lost;
 mod mailbox;
 mod orders;
 mod plan;

@@ -94,6 +94,7 @@ impl Session {
             self.open(id, grammar, &recorded.prompt);
             held = recorded.prompt.len();
         }
+        self.engine.recall(&recorded.tokens());
         let mut place = recorded.prompt.len();
         let Some(runner) = self.runners.get_mut(&id) else {
             return reread;

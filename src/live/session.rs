@@ -108,6 +108,8 @@ pub struct Session {
     /// What the guard told the engine.
     pub(super) told: Told,
     held_by_recorder: bool,
+    /// Why an engine is out of reach, until something is decoded again.
+    pub(super) trouble: Option<String>,
 }
 
 impl Session {
@@ -139,6 +141,7 @@ impl Session {
             stuck: false,
             told: Told::new(),
             held_by_recorder: false,
+            trouble: None,
         }
     }
 
@@ -345,15 +348,19 @@ impl Session {
         self.emitter.flush_due();
         self.emitter.keyframe();
         let status = self.emitter.recorder().map(crate::record::Recorder::status);
-        let Some(status) = status else { return };
-        self.held_by_recorder = status.health == Health::Full;
+        let mut banner = None;
+        if let Some(status) = status {
+            self.held_by_recorder = status.health == Health::Full;
+            banner = status.banner;
+        }
+        let banner = banner.or_else(|| self.trouble_words());
         if let Some(mailbox) = self.emitter.mailbox() {
             mailbox.report(|report| {
-                if report.banner != status.banner {
-                    if let Some(banner) = &status.banner {
-                        tracing::warn!("recording: {banner}");
+                if report.banner != banner {
+                    if let Some(banner) = &banner {
+                        tracing::warn!("banner: {banner}");
                     }
-                    report.banner.clone_from(&status.banner);
+                    report.banner = banner;
                 }
             });
         }

@@ -40,6 +40,7 @@ impl Session {
         fresh.sort_by_key(|(id, _)| *id);
         if !fresh.is_empty() {
             self.emitter.step = self.emitter.step.next();
+            self.trouble = None;
         }
         let mut stops: BTreeMap<ThreadId, Stop> = output
             .stopped
@@ -52,6 +53,7 @@ impl Session {
             }
             self.take_token(id, token);
         }
+        self.note_lost(&mut stops);
         self.report_pages(&output.stats);
         let revision = self.emitter.org.revision();
         self.end_workers(&stops);
@@ -62,6 +64,7 @@ impl Session {
             self.end_organizer(stops.get(&ThreadId::ORGANIZER));
         }
         self.finish_stepping(revision);
+        self.pause_if_lost();
     }
 
     pub(super) fn report_pages(&self, stats: &StepStats) {
@@ -135,10 +138,10 @@ impl Session {
                     self.error(id, ErrorKind::Engine, None, message.clone());
                     self.end_worker(id, ThreadEnd::Failed, None);
                 }
-                None if tokens >= self.header.limits.worker && !asked => {
+                None | Some(Stop::Lost(_)) if tokens >= self.header.limits.worker && !asked => {
                     self.end_worker(id, ThreadEnd::Limit, None);
                 }
-                None => {}
+                None | Some(Stop::Lost(_)) => {}
             }
         }
     }

@@ -5,7 +5,7 @@ use super::error::OpenError;
 use super::header::Header;
 use super::history::History;
 use super::reader::SessionFile;
-use super::text::TextPiece;
+use super::text::{Origin, TextPiece};
 use crate::org::{Organization, Seq, ThreadId};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -24,6 +24,21 @@ impl RestoredThread {
     pub fn ids(&self) -> impl Iterator<Item = u32> + '_ {
         let texts = self.pieces.iter().flat_map(|piece| &piece.ids);
         self.prompt.iter().chain(texts).copied()
+    }
+
+    /// What its decoded tokens stand for.
+    #[must_use]
+    pub fn tokens(&self) -> Vec<(u32, Vec<u8>)> {
+        let mut tokens = Vec::new();
+        for piece in self.pieces.iter().filter(|p| p.origin == Origin::Decoded) {
+            let mut rest = piece.bytes.as_slice();
+            for (id, len) in piece.ids.iter().zip(&piece.lens) {
+                let (token, more) = rest.split_at((*len as usize).min(rest.len()));
+                tokens.push((*id, token.to_vec()));
+                rest = more;
+            }
+        }
+        tokens
     }
 }
 

@@ -223,7 +223,7 @@ fn players(
 /// Told before anything runs, so that a model that is none is not found out after hours.
 fn parameters(source: &Source) -> anyhow::Result<Option<u64>> {
     match source {
-        Source::Script(_) => Ok(None),
+        Source::Script(_) | Source::Server(_) => Ok(None),
         Source::Embedded => Ok(Some(embedded::PARAMETERS)),
         Source::Model(path) => {
             let summary = inspect_model(path);

@@ -128,6 +128,7 @@ pub fn open(path: &Path, options: &Options) -> Result<Box<dyn Engine>, EngineErr
             parameters: loaded.parameters,
             context: config.context,
         },
+        server: None,
     };
     let rows = options
         .prefill_rows
