@@ -4,11 +4,11 @@ use super::Exit;
 use super::Usage;
 use super::args::{OutputArgs, PeopleArgs, RunArgs};
 use super::engine::{Embedded, Source};
-use super::server;
 use super::run::{
     Front, audience, check_seats, fresh_seed, read_orders, read_query, show, where_to_record,
 };
 use super::screen::Shown;
+use super::server;
 use super::settings::{ConfigFile, RunOptions, ScreenOptions};
 use super::{demo, presets};
 use crate::live::{Plan, RunConfig, Start};

@@ -145,12 +145,7 @@ fn take_over(
 ) -> anyhow::Result<Exit> {
     let header = file.header();
     let source = Source::choose_with(
-        server::to_go_on(
-            header,
-            args.server.clone(),
-            args.model.as_deref(),
-            config,
-        )?,
+        server::to_go_on(header, args.server.clone(), args.model.as_deref(), config)?,
         args.model.clone().or_else(|| config.run.model.clone()),
         args.script.clone(),
         Embedded::for_query(&header.query),

@@ -43,12 +43,7 @@ pub fn run(args: RerunArgs, config: &ConfigFile) -> anyhow::Result<Exit> {
     let file = SessionFile::open(&args.file)?;
     let past = history(&file)?;
     let source = Source::choose_with(
-        server::to_go_on(
-            file.header(),
-            args.server,
-            args.model.as_deref(),
-            config,
-        )?,
+        server::to_go_on(file.header(), args.server, args.model.as_deref(), config)?,
         args.model.or_else(|| config.run.model.clone()),
         args.script,
         Embedded::for_query(&file.header().query),

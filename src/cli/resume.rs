@@ -41,12 +41,7 @@ pub fn run(args: ResumeArgs, config: &ConfigFile, screen: &ScreenOptions) -> any
         output::say(&format!("orgtop: {line}"));
     }
     let source = Source::choose_with(
-        server::to_go_on(
-            &folded.header,
-            args.server,
-            args.model.as_deref(),
-            config,
-        )?,
+        server::to_go_on(&folded.header, args.server, args.model.as_deref(), config)?,
         args.model.or_else(|| config.run.model.clone()),
         args.script.clone(),
         Embedded::for_query(&folded.header.query),

@@ -69,9 +69,10 @@ pub fn to_go_on(
         return Ok(None);
     };
     // The config file may know a key for it.
-    let named = config.servers.values().find(|named| {
-        named.url.trim_end_matches('/').trim_end_matches("/v1") == recorded.device
-    });
+    let named = config
+        .servers
+        .values()
+        .find(|named| named.url.trim_end_matches('/').trim_end_matches("/v1") == recorded.device);
     Ok(Some(ServerOptions {
         model: Some(recorded.model.name.clone()),
         template: Some(card.template),

@@ -9,8 +9,8 @@ use crate::org::{Author, Command, ErrorKind, ThreadId};
 use std::collections::BTreeMap;
 
 impl Session {
-    /// Takes out of `stops` the threads whose engine is out of reach, and records why.
-    pub(super) fn note_lost(&mut self, stops: &mut BTreeMap<ThreadId, Stop>) {
+    /// Takes out of `stops` the threads whose engine is out of reach, and records why. Whether there are any.
+    pub(super) fn note_lost(&mut self, stops: &mut BTreeMap<ThreadId, Stop>) -> bool {
         let lost: Vec<(ThreadId, String)> = stops
             .iter()
             .filter_map(|(id, stop)| match stop {
@@ -18,24 +18,31 @@ impl Session {
                 _ => None,
             })
             .collect();
+        let any = !lost.is_empty();
         for (id, why) in lost {
             stops.remove(&id);
+            if let Some(runner) = self.runners.get_mut(&id) {
+                runner.stopped_by_engine();
+            }
             self.error(id, ErrorKind::Engine, None, why.clone());
             tracing::warn!(%id, "out of reach: {why}");
             self.trouble = Some(why);
         }
+        any
     }
 
-    /// Pauses the run where something is out of reach.
-    pub(super) fn pause_if_lost(&mut self) {
-        if self.trouble.is_some() && !self.over() && !self.emitter.org.paused {
+    /// Pauses the run because something is out of reach.
+    pub(super) fn pause_for_lost(&mut self) {
+        if !self.over() && !self.emitter.org.paused {
             self.command(Command::Pause { thread: None }, Author::System);
         }
     }
 
     /// What the screen should say of it.
     pub(super) fn trouble_words(&self) -> Option<String> {
-        let why = self.trouble.as_ref()?;
-        Some(format!("paused, nothing is lost; resume to ask again: {why}"))
+        let why = self.trouble.as_ref().filter(|_| self.emitter.org.paused)?;
+        Some(format!(
+            "paused, nothing is lost; resume to ask again: {why}"
+        ))
     }
 }

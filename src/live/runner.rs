@@ -186,6 +186,11 @@ impl Runner {
         })
     }
 
+    /// The engine stopped it by itself: it must be told again.
+    pub fn stopped_by_engine(&mut self) {
+        self.running = false;
+    }
+
     /// The operation that makes the engine run it or not, if that changes anything.
     pub fn set_running(&mut self, run: bool) -> Option<SeqOp> {
         (self.running != run).then(|| {

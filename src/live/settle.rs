@@ -53,7 +53,7 @@ impl Session {
             }
             self.take_token(id, token);
         }
-        self.note_lost(&mut stops);
+        let lost = self.note_lost(&mut stops);
         self.report_pages(&output.stats);
         let revision = self.emitter.org.revision();
         self.end_workers(&stops);
@@ -64,7 +64,9 @@ impl Session {
             self.end_organizer(stops.get(&ThreadId::ORGANIZER));
         }
         self.finish_stepping(revision);
-        self.pause_if_lost();
+        if lost {
+            self.pause_for_lost();
+        }
     }
 
     pub(super) fn report_pages(&self, stats: &StepStats) {

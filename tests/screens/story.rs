@@ -51,6 +51,7 @@ impl Story {
                     name: "organizer-1M".to_owned(),
                     ..ModelCard::default()
                 },
+                server: None,
             },
             prompts: Prompts {
                 organizer: "You organize. Fork sub-queries, join them, then answer.".to_owned(),

@@ -115,13 +115,14 @@ impl Client {
     pub async fn stream(&self, path: &str, body: &Value) -> Result<Response, RemoteError> {
         let exchange = self.exchange(Method::POST, path, Some(body));
         let wait = self.patience.first_byte;
-        let response = tokio::time::timeout(wait, exchange)
-            .await
-            .map_err(|_| RemoteError::Stalled {
-                url: self.url(),
-                after: wait,
-                when: "before its answer",
-            })??;
+        let response =
+            tokio::time::timeout(wait, exchange)
+                .await
+                .map_err(|_| RemoteError::Stalled {
+                    url: self.url(),
+                    after: wait,
+                    when: "before its answer",
+                })??;
         if content_type(&response).starts_with("text/html") {
             let text = self.read(response, LONGEST_EXPLANATION).await?;
             return Err(self.not_a_server(path, &text));
@@ -333,8 +334,12 @@ mod tests {
 
     #[test]
     fn a_full_context_is_told_from_other_refusals() {
-        assert!(about_context("This model's maximum context length is 4096 tokens."));
-        assert!(about_context(r#"{"error":{"type":"exceed_context_size_error"}}"#));
+        assert!(about_context(
+            "This model's maximum context length is 4096 tokens."
+        ));
+        assert!(about_context(
+            r#"{"error":{"type":"exceed_context_size_error"}}"#
+        ));
         assert!(!about_context("unknown field"));
     }
 }

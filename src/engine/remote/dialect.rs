@@ -125,8 +125,7 @@ pub(super) fn read(kind: Kind, message: &str) -> Result<Vec<News>, String> {
     } else {
         serde_json::from_str(message).map(read_completion)
     };
-    parsed
-        .map_err(|e| format!("a message of its answer is no JSON of the expected shape: {e}"))?
+    parsed.map_err(|e| format!("a message of its answer is no JSON of the expected shape: {e}"))?
 }
 
 #[derive(Deserialize)]
@@ -290,12 +289,11 @@ fn chunks(text: String, scores: Vec<Chunk>) -> impl Iterator<Item = News> {
     let pieces = if text.is_empty() {
         Vec::new()
     } else if agrees {
-        scores
-            .into_iter()
-            .filter(|c| !c.bytes.is_empty())
-            .collect()
+        scores.into_iter().filter(|c| !c.bytes.is_empty()).collect()
     } else {
-        let alone = (scores.len() == 1).then(|| scores.into_iter().next()).flatten();
+        let alone = (scores.len() == 1)
+            .then(|| scores.into_iter().next())
+            .flatten();
         vec![Chunk {
             bytes: text.into_bytes(),
             ..alone.unwrap_or_default()
@@ -344,7 +342,11 @@ mod tests {
 
     #[test]
     fn ollama_speaks_its_own_language() {
-        let news = read(Kind::Ollama, r#"{"model":"m","response":"hi","done":false}"#).unwrap();
+        let news = read(
+            Kind::Ollama,
+            r#"{"model":"m","response":"hi","done":false}"#,
+        )
+        .unwrap();
         assert_eq!(texts(&news), ["hi"]);
         let end = r#"{"response":"","done":true,"done_reason":"length"}"#;
         assert_eq!(
@@ -357,12 +359,20 @@ mod tests {
 
     #[test]
     fn failures_inside_a_stream_and_odd_messages_are_told() {
-        let news = read(Kind::Vllm, r#"{"error":{"message":"out of memory","code":500}}"#).unwrap();
+        let news = read(
+            Kind::Vllm,
+            r#"{"error":{"message":"out of memory","code":500}}"#,
+        )
+        .unwrap();
         assert_eq!(news, [News::Failed("out of memory".into())]);
         for odd in ["<html>", "3", r#"{"choices":[{"finish_reason":"abort"}]}"#] {
             assert!(read(Kind::Vllm, odd).is_err(), "{odd}");
         }
-        assert!(read(Kind::Vllm, r#"{"choices":[],"usage":{}}"#).unwrap().is_empty());
+        assert!(
+            read(Kind::Vllm, r#"{"choices":[],"usage":{}}"#)
+                .unwrap()
+                .is_empty()
+        );
     }
 
     #[test]
@@ -373,7 +383,13 @@ mod tests {
             seed: 1,
             max_tokens: 7,
         };
-        for kind in [Kind::Vllm, Kind::Sglang, Kind::LlamaCpp, Kind::Ollama, Kind::Other] {
+        for kind in [
+            Kind::Vllm,
+            Kind::Sglang,
+            Kind::LlamaCpp,
+            Kind::Ollama,
+            Kind::Other,
+        ] {
             let probe = Probe {
                 kind,
                 ..Probe::default()

@@ -11,8 +11,8 @@ use super::sequence::{Next, Sequence};
 use super::template::{Pattern, Template};
 use super::vocabulary::{END, Vocabulary};
 use crate::engine::contract::{
-    ChatMessage, ChatRole, Decoded, Engine, EngineCard, EngineError, ModelCard, Priority, SeqId, SeqOp,
-    ServerCard, StepOutput, Stop, TokenId,
+    ChatMessage, ChatRole, Decoded, Engine, EngineCard, EngineError, ModelCard, Priority, SeqId,
+    SeqOp, ServerCard, StepOutput, Stop, TokenId,
 };
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};

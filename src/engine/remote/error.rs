@@ -177,7 +177,7 @@ impl From<RemoteError> for EngineError {
 }
 
 /// The cause behind the causes: what the system or the TLS library says.
-fn innermost(error: &(dyn std::error::Error + 'static)) -> String {
+pub(super) fn innermost(error: &(dyn std::error::Error + 'static)) -> String {
     let mut error = error;
     while let Some(source) = error.source() {
         error = source;
@@ -202,7 +202,8 @@ pub(super) fn quote(text: &str) -> String {
 }
 
 fn harmless(c: char) -> bool {
-    let turns_text = matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let turns_text =
+        matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     !c.is_control() && !turns_text
 }
 
@@ -259,6 +260,9 @@ mod tests {
             has: (0..15).map(|i| format!("m{i}")).collect(),
         };
         let text = error.to_string();
-        assert!(text.contains("`m0`, `m1`") && text.contains("and 3 more"), "{text}");
+        assert!(
+            text.contains("`m0`, `m1`") && text.contains("and 3 more"),
+            "{text}"
+        );
     }
 }

@@ -5,7 +5,7 @@
 
 use super::client::Client;
 use super::dialect::{self, Ask, Chunk, Finish, News};
-use super::error::{RemoteError, quote};
+use super::error::{RemoteError, innermost, quote};
 use super::lines::{Lines, TooLong};
 use super::probe::{Kind, Probe};
 use super::runtime::Runtime;
@@ -18,6 +18,10 @@ use tokio::sync::mpsc::{Receiver, Sender, channel};
 
 /// Pieces that wait to be taken.
 const QUEUE: usize = 64;
+
+/// How long a full queue is waited for before the connection is given up: a run that is paused must not keep
+/// a server's slot.
+const PARKED: Duration = Duration::from_secs(10);
 
 /// What a flow brings.
 #[derive(Debug, Clone, PartialEq)]
@@ -55,8 +59,9 @@ impl Flow {
             tokio::select! {
                 () = to.sender.closed() => {}
                 told = talk(&client, &probe, &ask, &to) => {
-                    if let Err(error) = told {
-                        to.put(Item::Failed(error)).await;
+                    if let Err(Ended::Failed(error)) = told {
+                        // Nobody takes it: then nobody needs to know.
+                        let _ = to.put(Item::Failed(error)).await;
                     }
                 }
             }
@@ -67,6 +72,13 @@ impl Flow {
     /// What has arrived, if anything has.
     pub fn try_next(&mut self) -> Option<Item> {
         self.items.try_recv().ok()
+    }
+
+    /// Whether nothing can come any more. Without a finish or a failure before it, the connection was given up
+    /// because nobody took anything.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.items.is_closed() && self.items.is_empty()
     }
 
     /// What arrives next; `None` if nothing does within `patience`.
@@ -102,7 +114,10 @@ impl Bell {
     pub fn wait(&self, heard: u64, until: Instant) {
         let rung = self.rung.lock().unwrap_or_else(PoisonError::into_inner);
         let patience = until.saturating_duration_since(Instant::now());
-        drop(self.ring.wait_timeout_while(rung, patience, |n| *n == heard));
+        drop(
+            self.ring
+                .wait_timeout_while(rung, patience, |n| *n == heard),
+        );
     }
 
     fn ring(&self) {
@@ -117,20 +132,33 @@ struct Outlet {
 }
 
 impl Outlet {
-    /// Waits for room in the queue. Where nobody listens any more, the task is being dropped.
-    async fn put(&self, item: Item) {
-        let _ = self.sender.send(item).await;
+    /// Waits for room in the queue.
+    async fn put(&self, item: Item) -> Result<(), Ended> {
+        let sent = tokio::time::timeout(PARKED, self.sender.send(item)).await;
         self.bell.ring();
+        match sent {
+            Ok(Ok(())) => Ok(()),
+            _ => Err(Ended::Parked),
+        }
+    }
+}
+
+/// Why a task ends before the text does.
+enum Ended {
+    /// Something is wrong.
+    Failed(RemoteError),
+    /// Nobody takes what it brings.
+    Parked,
+}
+
+impl From<RemoteError> for Ended {
+    fn from(error: RemoteError) -> Self {
+        Self::Failed(error)
     }
 }
 
 /// Asks until an answer begins, then reads it.
-async fn talk(
-    client: &Client,
-    probe: &Probe,
-    ask: &Ask,
-    to: &Outlet,
-) -> Result<(), RemoteError> {
+async fn talk(client: &Client, probe: &Probe, ask: &Ask, to: &Outlet) -> Result<(), Ended> {
     let (path, body) = dialect::request(probe, ask);
     let mut attempt = 0;
     loop {
@@ -139,7 +167,7 @@ async fn talk(
             Err(error) => error,
         };
         let Some(wait) = client.wait_before(attempt, &error) else {
-            return Err(error);
+            return Err(error.into());
         };
         tracing::info!(attempt, ?wait, "server: {error}");
         attempt += 1;
@@ -163,7 +191,7 @@ async fn begin(
         }),
         Ok(Err(error)) => Err(RemoteError::Unreachable {
             url: client.url(),
-            why: client.broken(&error).to_string(),
+            why: innermost(&error),
         }),
         Err(_) => Err(RemoteError::Stalled {
             url: client.url(),
@@ -180,7 +208,7 @@ async fn read(
     mut response: Response,
     first: &[u8],
     to: &Outlet,
-) -> Result<(), RemoteError> {
+) -> Result<(), Ended> {
     let cut = |why: String| RemoteError::Cut {
         url: client.url(),
         why,
@@ -212,15 +240,16 @@ async fn read(
                         return Ok(());
                     }
                 }
-                return Err(cut("it ended without an end".into()));
+                return Err(cut("the text has no end".into()).into());
             }
-            Ok(Err(error)) => return Err(cut(quote(&client.broken(&error).to_string()))),
+            Ok(Err(error)) => return Err(cut(innermost(&error)).into()),
             Err(_) => {
                 return Err(RemoteError::Stalled {
                     url: client.url(),
                     after: client.patience.idle,
                     when: "in the middle of its answer",
-                });
+                }
+                .into());
             }
         };
     }
@@ -232,7 +261,8 @@ enum Messages {
     Events(Box<Events>),
 }
 
-type Pieces = futures_util::stream::Iter<std::vec::IntoIter<Result<String, std::convert::Infallible>>>;
+type Pieces =
+    futures_util::stream::Iter<std::vec::IntoIter<Result<String, std::convert::Infallible>>>;
 
 /// Lines of an event that is not complete yet.
 #[derive(Default)]
@@ -284,12 +314,7 @@ async fn parse(lines: Vec<String>) -> Vec<String> {
 }
 
 /// Passes on what a message says; true if it was the last.
-async fn tell(
-    client: &Client,
-    kind: Kind,
-    message: &str,
-    to: &Outlet,
-) -> Result<bool, RemoteError> {
+async fn tell(client: &Client, kind: Kind, message: &str, to: &Outlet) -> Result<bool, Ended> {
     let garbled = |what: String| RemoteError::Garbled {
         url: client.url(),
         what: quote(&client.hide(&what)),
@@ -298,20 +323,22 @@ async fn tell(
         return Err(RemoteError::Cut {
             url: client.url(),
             why: "it ended without saying why".into(),
-        });
+        }
+        .into());
     }
     for news in dialect::read(kind, message).map_err(garbled)? {
         match news {
-            News::Chunk(chunk) => to.put(Item::Chunk(chunk)).await,
+            News::Chunk(chunk) => to.put(Item::Chunk(chunk)).await?,
             News::Finish(finish) => {
-                to.put(Item::Finish(finish)).await;
+                to.put(Item::Finish(finish)).await?;
                 return Ok(true);
             }
             News::Failed(message) if super::client::about_context(&message) => {
                 return Err(RemoteError::ContextFull {
                     url: client.url(),
                     message: quote(&client.hide(&message)),
-                });
+                }
+                .into());
             }
             News::Failed(message) => {
                 return Err(RemoteError::Failed {
@@ -319,7 +346,8 @@ async fn tell(
                     status: 200,
                     message: quote(&client.hide(&message)),
                     wait: None,
-                });
+                }
+                .into());
             }
         }
     }

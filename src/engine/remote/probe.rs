@@ -96,7 +96,11 @@ async fn look(client: &Client, options: &ServerOptions) -> Result<Probe, RemoteE
         Err(error) => return Err(error),
     };
     let models = models(&listed);
-    if listed.get("data").or_else(|| listed.get("models")).is_none() {
+    if listed
+        .get("data")
+        .or_else(|| listed.get("models"))
+        .is_none()
+    {
         return Err(RemoteError::NotAServer {
             url: client.url(),
             what: "no list of models at /v1/models".into(),
@@ -234,7 +238,10 @@ async fn look_at_llama(client: &Client, probe: &mut Probe) {
     if let Some(n) = slot.and_then(|n| u32::try_from(n).ok()) {
         probe.context = n;
     }
-    if props["chat_template"].as_str().is_some_and(|t| !t.is_empty()) {
+    if props["chat_template"]
+        .as_str()
+        .is_some_and(|t| !t.is_empty())
+    {
         probe.template = Template::Server;
     }
 }
@@ -288,7 +295,8 @@ mod tests {
 
     #[test]
     fn the_context_is_what_the_server_says_of_that_model() {
-        let listed = json!({"data": [{"id": "a", "max_model_len": 10}, {"id": "b", "meta": {"n_ctx": 20}}]});
+        let listed =
+            json!({"data": [{"id": "a", "max_model_len": 10}, {"id": "b", "meta": {"n_ctx": 20}}]});
         assert_eq!(stated_context(&listed, "a"), 10);
         assert_eq!(stated_context(&listed, "b"), 20);
         assert_eq!(stated_context(&listed, "c"), 0);

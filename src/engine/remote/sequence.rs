@@ -164,6 +164,10 @@ impl Sequence {
     /// Moves the next arrived item over; false if there is none.
     fn fetch(&mut self) -> bool {
         let Some(item) = self.flow.as_mut().and_then(Flow::try_next) else {
+            // Given up meanwhile: what it has brought stands, and the rest is asked for anew.
+            if self.flow.as_ref().is_some_and(Flow::is_over) {
+                self.flow = None;
+            }
             return false;
         };
         match item {

@@ -236,7 +236,10 @@ mod tests {
             role,
             content: content.to_owned(),
         };
-        vec![message(ChatRole::System, "S"), message(ChatRole::User, user)]
+        vec![
+            message(ChatRole::System, "S"),
+            message(ChatRole::User, user),
+        ]
     }
 
     #[test]
@@ -246,7 +249,9 @@ mod tests {
             write(Template::Chatml),
             "<|im_start|>system\nS<|im_end|>\n<|im_start|>user\nU<|im_end|>\n<|im_start|>assistant\n"
         );
-        assert!(write(Template::Llama3).ends_with("<|start_header_id|>assistant<|end_header_id|>\n\n"));
+        assert!(
+            write(Template::Llama3).ends_with("<|start_header_id|>assistant<|end_header_id|>\n\n")
+        );
         assert_eq!(
             write(Template::Gemma),
             "<start_of_turn>user\nS\n\nU<end_of_turn>\n<start_of_turn>model\n"

@@ -1,0 +1,8 @@
+//! Servers: every kind, and everything that can go wrong with one.
+
+mod fake;
+mod faults;
+mod harness;
+mod kinds;
+mod real;
+mod sessions;
