@@ -20,6 +20,7 @@ fn a_real_server_runs_forks_and_is_gone_on_with() {
     let limits = Limits {
         organizer: 48,
         worker: 24,
+        ..Limits::default()
     };
     let caps = Caps {
         organizer: limits.organizer,
