@@ -12,9 +12,10 @@ use crate::tui::source::LiveSource;
 use crate::tui::terminal::signals::end_by;
 use crate::tui::terminal::{Caps, Modes, Presentation};
 use crate::tui::text::Glyphs;
-use crate::tui::theme::Theme;
+use crate::tui::theme::{Theme, ThemeWatch};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// The theme where none is named.
 const THEME: &str = "terminal";
@@ -34,11 +35,8 @@ pub fn options(screen: &ScreenOptions, loading: String) -> anyhow::Result<Option
     let caps = Caps::read();
     let folder = config_folder();
     let themes: Vec<PathBuf> = folder.iter().map(|f| f.join("themes")).collect();
-    let theme = Theme::load(
-        screen.theme.as_deref().unwrap_or(THEME),
-        &themes,
-        caps.depth,
-    )?;
+    let name = screen.theme.as_deref().unwrap_or(THEME);
+    let theme = Theme::load(name, &themes, caps.depth)?;
     let keymap = match &folder {
         Some(folder) => Keymap::load(&folder.join("keymap.toml"))?,
         None => Keymap::default(),
@@ -53,6 +51,7 @@ pub fn options(screen: &ScreenOptions, loading: String) -> anyhow::Result<Option
         },
         loading,
         accepts: Box::new(|_| Ok(())),
+        themes: ThemeWatch::new(name, &themes, caps.depth, Instant::now()),
         demo: None,
     })
 }

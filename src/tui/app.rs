@@ -17,6 +17,7 @@ use super::surface::{Surface, page};
 use super::terminal::Modes;
 use super::terminal::signals::{Ending, Notice, watch};
 use super::text::start_highlighting;
+use super::theme::ThemeWatch;
 use super::update::{Effect, Input, update};
 use super::view;
 use crate::org::Place;
@@ -66,6 +67,8 @@ pub struct Options {
     pub loading: String,
     /// Whether a query can be run next.
     pub accepts: Accepts,
+    /// The theme's files, where they are looked after.
+    pub themes: Option<ThemeWatch>,
     /// What is played on it.
     pub demo: Option<Demo>,
 }
@@ -106,6 +109,7 @@ pub struct App<'a, S: Surface> {
     began: Instant,
     ending: Option<Ending>,
     exit: Option<Exit>,
+    themes: Option<ThemeWatch>,
     /// The terminal was used by somebody else: its events are read anew.
     reopen: bool,
 }
@@ -133,6 +137,7 @@ impl<'a, S: Surface> App<'a, S> {
             began: Instant::now(),
             ending: None,
             exit: None,
+            themes: options.themes,
             reopen: false,
         }
     }
@@ -202,7 +207,8 @@ impl<'a, S: Surface> App<'a, S> {
         let spin = (self.model.look.animation && self.model.run_state() == RunState::Loading)
             .then(|| Instant::now() + Duration::from_millis(120));
         let key = self.escapes.due();
-        [self.pace.due(), change, spin, key, self.source.due()]
+        let theme = self.themes.as_ref().map(ThemeWatch::due);
+        [self.pace.due(), change, spin, key, theme, self.source.due()]
             .into_iter()
             .flatten()
             .min()
@@ -212,6 +218,9 @@ impl<'a, S: Surface> App<'a, S> {
         let now = Instant::now();
         for key in self.escapes.expired(now) {
             self.serve(Input::Key(key), Urgency::Input)?;
+        }
+        if let Some(theme) = self.themes.as_mut().and_then(|themes| themes.look(now)) {
+            self.serve(Input::Theme(theme), Urgency::Input)?;
         }
         for input in self.source.tick(now)? {
             self.serve(input, Urgency::Stream)?;

@@ -5,7 +5,7 @@ use super::text::TextStyles;
 use super::theme::Theme;
 use ratatui::style::Style;
 
-/// Fixed when the screen opens.
+/// Fixed when the screen opens, but for the theme.
 #[derive(Debug, Clone)]
 pub struct Look {
     /// Colours and attributes by scope.
@@ -35,6 +35,12 @@ impl Look {
             },
             animation,
         }
+    }
+
+    /// The same characters in other colours.
+    pub fn wear(&mut self, theme: Theme) {
+        self.text = TextStyles::new(&theme);
+        self.theme = theme;
     }
 
     /// What lies under text of its own style: nothing inherited from a frame or a bar but the

@@ -106,6 +106,8 @@ pub struct Model {
     pub pause_asked: bool,
     /// Whether the mouse belongs to the screen.
     pub mouse: bool,
+    /// What is wrong with the theme as it was last edited; the one before is in use.
+    pub bad_theme: Option<String>,
     /// A demo that is being played.
     pub demo: Option<Demo>,
     /// Whether a query can be run next.
@@ -151,6 +153,7 @@ impl Model {
             merged: 0,
             pause_asked: false,
             mouse: true,
+            bad_theme: None,
             demo: None,
             accepts: Box::new(|_| Ok(())),
             size: (80, 24),

@@ -23,6 +23,7 @@ use super::compared::{Compared, LineRef};
 use super::keymap::Key;
 use super::model::{Leaving, Model, Playback};
 use super::text::Transcript;
+use super::theme::Theme;
 use crate::live::{Batch, Phase};
 use crate::org::{Body, BranchId, Command, Event, Organization, ThreadId};
 use crate::record::Header;
@@ -56,6 +57,8 @@ pub enum Input {
     Warning(String),
     /// Where a recording stands.
     Playback(Playback),
+    /// The theme's files have changed: it anew, or what is wrong with it.
+    Theme(Result<Theme, String>),
     /// The system asks the program to end (SIGTERM, SIGHUP).
     Terminate,
     /// Time passed.
@@ -169,6 +172,16 @@ pub fn update(model: &mut Model, input: Input, now: Duration) -> Vec<Effect> {
         }
         Input::Playback(playback) => {
             model.feed = super::model::Feed::Replay(playback);
+            Vec::new()
+        }
+        Input::Theme(Ok(theme)) => {
+            model.bad_theme = None;
+            model.say(format!("theme {}: read again", theme.name()));
+            model.look.wear(theme);
+            Vec::new()
+        }
+        Input::Theme(Err(why)) => {
+            model.bad_theme = Some(format!("theme: {why}"));
             Vec::new()
         }
         Input::Terminate => leave(model),

@@ -11,6 +11,7 @@ use orgtop::tui::keymap::Keymap;
 use orgtop::tui::source::{LiveSource, Source};
 use orgtop::tui::surface::Surface;
 use orgtop::tui::terminal::Modes;
+use orgtop::tui::theme::{ColorDepth, ThemeWatch};
 use orgtop::tui::{Exit, Options};
 use ratatui::backend::TestBackend;
 use ratatui::{Frame, Terminal};
@@ -117,6 +118,14 @@ impl Stage {
 
 /// Runs a screen and `play` beside it; `play` must leave the screen.
 fn on_stage<F: Future<Output = ()>>(play: impl FnOnce(Stage) -> F) -> Exit {
+    on_stage_with(None, play)
+}
+
+/// The same with a theme that is looked after.
+fn on_stage_with<F: Future<Output = ()>>(
+    themes: Option<ThemeWatch>,
+    play: impl FnOnce(Stage) -> F,
+) -> Exit {
     let (send, keys) = unbounded_channel();
     let (commands, asked) = channel();
     let (_signals, no_signals) = unbounded_channel();
@@ -139,6 +148,7 @@ fn on_stage<F: Future<Output = ()>>(play: impl FnOnce(Stage) -> F) -> Exit {
         modes: Modes::default(),
         loading: "organizer-1M, built in".into(),
         accepts: Box::new(|_| Ok(())),
+        themes,
         demo: None,
     };
     let stage = Stage {
@@ -184,6 +194,32 @@ fn an_idle_screen_draws_nothing() {
         let before = stage.frames();
         pass(600).await;
         assert_eq!(stage.frames(), before);
+        stage.press("q");
+    });
+}
+
+#[test]
+fn a_theme_that_is_edited_is_worn_at_once_and_looking_after_it_draws_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("mine.toml");
+    std::fs::write(&file, "\"ui.text\" = \"red\"").unwrap();
+    let dirs = [folder.path().to_owned()];
+    let themes = ThemeWatch::new("mine", &dirs, ColorDepth::True, Instant::now());
+    on_stage_with(themes, |stage| async move {
+        stage.begin(&story::answered());
+        stage.mailbox.report(|r| r.phase = Phase::Over);
+        pass(200).await;
+        let before = stage.frames();
+        pass(1300).await;
+        assert_eq!(stage.frames(), before);
+        let newest = || stage.frames.lock().unwrap().last().unwrap().clone();
+        std::fs::write(&file, "\n\"ui.text\" = \"redd\"").unwrap();
+        pass(1300).await;
+        assert!(newest().contains("theme: mine.toml:2: unknown colour `redd`"));
+        std::fs::write(&file, "\"ui.text\" = \"blue\"").unwrap();
+        pass(1300).await;
+        assert!(newest().contains("theme mine: read again"), "{}", newest());
+        assert!(!newest().contains("redd"));
         stage.press("q");
     });
 }

@@ -73,6 +73,7 @@ fn stuck() {
         modes: Modes::default(),
         loading: "stuck".into(),
         accepts: Box::new(|_| Ok(())),
+        themes: None,
         demo: None,
     };
     let exit = run_live(source, options).expect("a terminal");

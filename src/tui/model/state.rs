@@ -132,6 +132,9 @@ impl Model {
         if let Some(warning) = &self.report.banner {
             return Some(Banner::Warning(warning.clone()));
         }
+        if let Some(why) = &self.bad_theme {
+            return Some(Banner::Warning(why.clone()));
+        }
         let answer = self.organization.answer.as_ref()?;
         Some(Banner::Answer(answer.trim().to_owned()))
     }

@@ -59,19 +59,31 @@ fn to_256(color: Color) -> Color {
     }
 }
 
-fn to_16(color: Color) -> Color {
-    let rgb = match color {
-        Color::Rgb(r, g, b) => (r, g, b),
-        Color::Indexed(i @ 0..=15) => return ANSI[usize::from(i)].0,
+/// What a terminal with the usual palette shows; `None` for its default colours.
+pub(super) fn rgb(color: Color) -> Option<(u8, u8, u8)> {
+    match color {
+        Color::Rgb(r, g, b) => Some((r, g, b)),
+        Color::Indexed(i @ 0..=15) => Some(ANSI[usize::from(i)].1),
         Color::Indexed(i @ 16..=231) => {
             let i = usize::from(i - 16);
-            (CUBE[i / 36], CUBE[i / 6 % 6], CUBE[i % 6])
+            Some((CUBE[i / 36], CUBE[i / 6 % 6], CUBE[i % 6]))
         }
         Color::Indexed(i) => {
             let gray = 8 + 10 * (i - 232);
-            (gray, gray, gray)
+            Some((gray, gray, gray))
         }
-        named => return named,
+        named => ANSI
+            .iter()
+            .find(|(known, _)| *known == named)
+            .map(|(_, rgb)| *rgb),
+    }
+}
+
+fn to_16(color: Color) -> Color {
+    let rgb = match (color, rgb(color)) {
+        (Color::Indexed(i @ 0..=15), _) => return ANSI[usize::from(i)].0,
+        (Color::Rgb(..) | Color::Indexed(_), Some(rgb)) => rgb,
+        (named, _) => return named,
     };
     ANSI.iter()
         .min_by_key(|(_, known)| distance(rgb, *known))

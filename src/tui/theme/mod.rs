@@ -8,9 +8,11 @@ mod color;
 mod depth;
 mod file;
 mod scopes;
+mod watch;
 
 pub use depth::{ColorDepth, TermEnv};
 pub use scopes::SCOPES;
+pub use watch::ThemeWatch;
 
 use ratatui::style::{Modifier, Style};
 use std::collections::{BTreeSet, HashMap};
@@ -230,5 +232,7 @@ fn keep_marks_visible(styles: &mut HashMap<String, Style>) {
     }
 }
 
+#[cfg(test)]
+mod contrast;
 #[cfg(test)]
 mod tests;
