@@ -2,8 +2,8 @@
 
 use crate::eval::verdict;
 use crate::org::{
-    Author, BranchId, BranchRecord, ErrorKind, Metrics, Organization, Outcome, Role, RunEnd, Seat,
-    Step, ThreadEnd, ThreadId, slack,
+    Author, BranchId, BranchRecord, ErrorKind, Metrics, Organization, Outcome, Refusal, Role,
+    RunEnd, Seat, Step, ThreadEnd, ThreadId, slack,
 };
 use crate::record::Header;
 use crate::task::Report;
@@ -67,6 +67,9 @@ pub struct ThreadRow {
     pub finish: Option<u64>,
     /// How it ended; `null` while it has not.
     pub end: Option<ThreadEnd>,
+    /// What the guard refused, by the token that was drawn in its place; left out where there is nothing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub refusals: Vec<Refusal>,
     /// Tokens it could have decoded more without raising `T`; `null` if nobody joins it.
     pub slack: Option<u64>,
 }
@@ -177,6 +180,7 @@ impl Summary {
                         begin,
                         finish: begin.and(lane).map(|l| l.finish),
                         end: t.end(),
+                        refusals: t.refusals.clone(),
                         slack: slack.get(&t.id).copied(),
                     }
                 })

@@ -38,5 +38,5 @@ pub use organization::{CommandRecord, ErrorRecord, MarkRecord, Organization};
 pub use plan::{Draft, Fate, PlanBoard, PlanChange};
 pub use schedule::{IdealWait, Lane, Op, OpKind, Schedule, Trace, simulate, simulate_with};
 pub use seat::{BadSeat, Writing};
-pub use thread::{LivedWait, Moment, People, Status, Thread};
+pub use thread::{LivedWait, Moment, People, Refusal, Status, Thread};
 pub use what_if::Change;

@@ -15,7 +15,7 @@ use super::ids::{BranchId, Seq, Step, ThreadId};
 use super::metrics::{Metrics, measure};
 use super::plan::{PlanBoard, PlanChange};
 use super::schedule::{Op, OpKind, Schedule, Trace, simulate};
-use super::thread::{LivedWait, Moment, People, Status, Thread};
+use super::thread::{LivedWait, Moment, People, Refusal, Status, Thread};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -473,6 +473,7 @@ impl Organization {
                 tokens: 0,
                 spliced_tokens: 0,
                 vetoes: 0,
+                refusals: Vec::new(),
                 text_bytes: 0,
                 ops: Vec::new(),
                 acted: 0,
@@ -522,7 +523,14 @@ impl Organization {
                 thread.text_bytes += bytes.0.len() as u64;
                 thread.last = now;
             }
-            Body::Veto { ids, .. } => thread.vetoes += ids.len() as u64,
+            Body::Veto { ids, bytes } => {
+                thread.vetoes += ids.len() as u64;
+                thread.refusals.push(Refusal {
+                    token: thread.tokens,
+                    ids: ids.clone(),
+                    text: String::from_utf8_lossy(&bytes.0).into_owned(),
+                });
+            }
             Body::Splice { ids, bytes, .. } => {
                 thread.spliced_tokens += ids.len() as u64;
                 thread.text_bytes += bytes.0.len() as u64;

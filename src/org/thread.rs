@@ -56,6 +56,17 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
+/// Tokens that were drawn and that the guard refused.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refusal {
+    /// Own tokens of the thread before the one that was drawn in their place.
+    pub token: u64,
+    /// Token ids, in the order in which they were drawn.
+    pub ids: Vec<u32>,
+    /// Their text; what is no UTF-8 is replaced.
+    pub text: String,
+}
+
 /// One decoding trace.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Thread {
@@ -91,6 +102,9 @@ pub struct Thread {
     /// Tokens that the guard refused.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub vetoes: u64,
+    /// What the guard refused, by the token that was drawn in its place.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refusals: Vec<Refusal>,
     /// When it stood still.
     pub waits: Vec<LivedWait>,
     /// When a person or a tool wrote it.

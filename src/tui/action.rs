@@ -240,7 +240,9 @@ pub fn find(wanted: &str) -> Vec<&'static Row> {
     let mut found: Vec<(u32, &Row)> = TABLE
         .iter()
         .filter_map(|row| {
-            let by_id = score(row.id, wanted).map(|s| s + 2);
+            // The name itself goes before whatever else has its letters.
+            let whole = if row.id == wanted.trim() { 1000 } else { 2 };
+            let by_id = score(row.id, wanted).map(|s| s + whole);
             let by_text = score(row.long, wanted);
             by_id.max(by_text).map(|s| (s, row))
         })

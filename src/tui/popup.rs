@@ -149,6 +149,17 @@ pub enum Popup {
     },
 }
 
+impl Popup {
+    /// Whether it is text that scrolls.
+    #[must_use]
+    pub fn is_panel(&self) -> bool {
+        matches!(
+            self,
+            Self::Help { .. } | Self::Inspector { .. } | Self::WhatIf { .. } | Self::Compare { .. }
+        )
+    }
+}
+
 /// A sub-query being written.
 #[derive(Debug, Clone, Default)]
 pub struct Draft {

@@ -5,10 +5,11 @@ use crate::story::{self, ORGANIZER, STEP_US, Story, worker};
 use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use orgtop::live::{Batch, Phase, Report};
 use orgtop::org::{Command, Outcome, RunEnd};
+use orgtop::tui::action::{Action, TABLE};
 use orgtop::tui::layout::{Choice, Panes, Slot};
 use orgtop::tui::model::{Feed, Focus, Leaving, Playback, RunState};
 use orgtop::tui::popup::Popup;
-use orgtop::tui::update::{Effect, Input, Place};
+use orgtop::tui::update::{Effect, Input, Place, callable};
 use orgtop::tui::widget::timeline::geometry::Window;
 use std::time::Duration;
 
@@ -601,4 +602,67 @@ fn a_speed_limit_set_elsewhere_is_the_one_that_the_keys_change() {
         screen.keys("{"),
         [Effect::Send(Command::Speed { tokens_per_s: 10 })]
     );
+}
+
+#[test]
+fn the_palette_calls_every_action_where_it_is_legal() {
+    let playback = Playback {
+        playing: false,
+        speed: 1.0,
+        looping: false,
+        position: 0,
+        length: 1,
+    };
+    let screens = || {
+        let mut timeline = three();
+        timeline.model.focus = Focus::Timeline;
+        let mut panel = three();
+        panel.keys("i");
+        let mut replay = Screen::new(
+            120,
+            36,
+            look("terminal", false),
+            Feed::Replay(playback.clone()),
+        );
+        replay.tell(&story::three_workers());
+        [three(), timeline, panel, replay]
+    };
+    for row in TABLE {
+        let mut screens = screens();
+        let reaches = |screen: &mut Screen| {
+            screen.keys(":");
+            let name: Vec<String> = row.id.chars().map(String::from).collect();
+            screen.keys(&name.join(" "));
+            let Some(Popup::Palette { text, chosen }) = screen.model.popups.last() else {
+                panic!("{}", row.id);
+            };
+            assert_eq!(text, row.id);
+            callable(&screen.model, text)
+                .get(*chosen)
+                .is_some_and(|found| found.action == row.action)
+        };
+        let reached: Vec<&mut Screen> = screens
+            .iter_mut()
+            .filter_map(|s| reaches(s).then_some(s))
+            .collect();
+        assert!(!reached.is_empty(), "{} is not found", row.id);
+        for screen in reached {
+            screen.keys("enter");
+            let open = |p: &Popup| matches!(p, Popup::Palette { .. });
+            let again = row.action == Action::Palette;
+            assert_eq!(screen.model.popups.iter().any(open), again, "{}", row.id);
+        }
+    }
+}
+
+#[test]
+fn the_palette_over_a_panel_scrolls_the_panel() {
+    let mut screen = Screen::live(80, 24, &story::three_workers());
+    screen.keys("i");
+    screen.draw();
+    screen.keys(": p a n e l - d o w n enter");
+    assert!(matches!(
+        screen.model.popups.last(),
+        Some(Popup::Inspector { scroll: 1 })
+    ));
 }

@@ -3,6 +3,7 @@
 mod app;
 mod breakpoints;
 mod cost;
+mod guard;
 mod keys;
 mod pictures;
 mod replay;

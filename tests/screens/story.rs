@@ -148,6 +148,15 @@ impl Story {
         }
     }
 
+    /// The guard refuses what a thread drew; what it decodes next stands in its place.
+    pub fn refuse(&mut self, id: ThreadId, texts: &[&str]) {
+        let body = Body::Veto {
+            ids: texts.iter().map(|text| token_id(text)).collect(),
+            bytes: TextBytes(texts.concat().into_bytes()),
+        };
+        self.push(Some(id), Author::Guard, None, body);
+    }
+
     /// Time passes by `steps` steps.
     pub fn pass(&mut self, steps: u64) {
         self.step += steps;

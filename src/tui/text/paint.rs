@@ -5,7 +5,7 @@ use super::highlight::Code;
 use super::style::TextStyles;
 use super::tag::TagKind;
 use super::transcript::{PieceKind, Transcript};
-use crate::org::Author;
+use crate::org::{Author, Refusal};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
@@ -21,6 +21,7 @@ pub(super) struct Look<'a> {
     pub(super) cursor: Option<u64>,
     pub(super) selection: Option<Range<u64>>,
     pub(super) search: Option<&'a Regex>,
+    pub(super) refusals: &'a [Refusal],
 }
 
 impl<'a> Look<'a> {
@@ -32,6 +33,7 @@ impl<'a> Look<'a> {
             cursor: None,
             selection: None,
             search: None,
+            refusals: &[],
         }
     }
 }
@@ -92,18 +94,22 @@ impl<'a> Scene<'a> {
             return;
         };
         let span = self.transcript.source_of(row.start)..self.transcript.source_of(row.end);
+        // A token may begin with the space at which the row before was cut: it stands where it ends.
+        let vetoed = vetoed(self.transcript, &span, self.look.refusals)
+            .any(|token| span.contains(&(token.end - 1)));
         let (mut human, mut spliced) = (false, false);
         for origin in self.transcript.origins(span) {
             human |= origin.author == Author::Human;
             spliced |= matches!(origin.kind, PieceKind::Spliced(_));
         }
         let styles = self.look.styles;
-        let (mark, style) = match (human, spliced, self.look.glyphs) {
-            (true, _, Glyphs::Unicode) => ("┃", styles.gutter_human),
-            (true, _, Glyphs::Ascii) => ("|", styles.gutter_human),
-            (false, true, Glyphs::Unicode) => ("┊", styles.gutter_splice),
-            (false, true, Glyphs::Ascii) => (":", styles.gutter_splice),
-            (false, false, _) => (" ", styles.text),
+        let unicode = self.look.glyphs == Glyphs::Unicode;
+        let (mark, style) = match (vetoed, human, spliced) {
+            // Rare, and the other marks go on in the rows around it.
+            (true, _, _) => (if unicode { "×" } else { "x" }, styles.gutter_veto),
+            (_, true, _) => (if unicode { "┃" } else { "|" }, styles.gutter_human),
+            (_, _, true) => (if unicode { "┊" } else { ":" }, styles.gutter_splice),
+            (false, false, false) => (" ", styles.text),
         };
         buf[(x, y)].set_symbol(mark).set_style(style);
     }
@@ -164,6 +170,13 @@ fn layers(transcript: &Transcript, span: &Range<usize>, look: &Look<'_>) -> Vec<
             },
         })
         .collect();
+    let bytes = transcript.source_of(span.start)..transcript.source_of(span.end);
+    layers.extend(
+        vetoed(transcript, &bytes, look.refusals).map(|token| Layer {
+            span: transcript.shown_of(token.start)..transcript.shown_of(token.end),
+            style: styles.veto,
+        }),
+    );
     if let Some(pattern) = look.search {
         layers.extend(matches(transcript, span, pattern).map(|span| Layer {
             span,
@@ -184,6 +197,26 @@ fn layers(transcript: &Transcript, span: &Range<usize>, look: &Look<'_>) -> Vec<
         });
     }
     layers
+}
+
+/// Where, in bytes of the thread's text, tokens stand in the place of others that the guard refused.
+fn vetoed<'a>(
+    transcript: &'a Transcript,
+    span: &Range<u64>,
+    refusals: &'a [Refusal],
+) -> impl Iterator<Item = Range<u64>> + 'a {
+    let span = span.clone();
+    let starts = move |refusal: &Refusal| transcript.token(refusal.token).map(|t| t.span);
+    // What lies before the first token that is here has no place either.
+    let first = refusals.partition_point(|r| {
+        starts(r).map_or(r.token < transcript.tokens_before(), |t| {
+            t.end <= span.start
+        })
+    });
+    refusals[first..]
+        .iter()
+        .map_while(starts)
+        .take_while(move |token| token.start < span.end)
 }
 
 /// Matches in the chunks in view.

@@ -2,7 +2,7 @@
 
 use super::highlight::Word;
 use crate::tui::theme::Theme;
-use ratatui::style::Style;
+use ratatui::style::{Modifier, Style};
 
 /// Styles of a text pane, looked up once per theme.
 #[derive(Debug, Clone, Default)]
@@ -13,6 +13,8 @@ pub struct TextStyles {
     pub(super) search: Style,
     pub(super) gutter_human: Style,
     pub(super) gutter_splice: Style,
+    pub(super) gutter_veto: Style,
+    pub(super) veto: Style,
     pub(super) fork: Style,
     pub(super) join: Style,
     pub(super) answer: Style,
@@ -38,6 +40,8 @@ impl TextStyles {
             search: theme.style("ui.search"),
             gutter_human: theme.style("pane.gutter.human"),
             gutter_splice: theme.style("pane.gutter.splice"),
+            gutter_veto: theme.style("pane.gutter.veto"),
+            veto: Style::new().add_modifier(Modifier::UNDERLINED),
             fork: theme.style("tag.fork"),
             join: theme.style("tag.join"),
             answer: theme.style("tag.answer"),

@@ -6,6 +6,7 @@ use super::paint::{Look, Scene};
 use super::pane::PaneState;
 use super::style::TextStyles;
 use super::transcript::Transcript;
+use crate::org::Refusal;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::widgets::StatefulWidget;
@@ -54,6 +55,13 @@ impl<'a> TextPane<'a> {
     #[must_use]
     pub fn selection(mut self, span: Option<Range<u64>>) -> Self {
         self.look.selection = span;
+        self
+    }
+
+    /// What the guard refused, in order; what stands in its place is marked.
+    #[must_use]
+    pub fn refusals(mut self, refusals: &'a [Refusal]) -> Self {
+        self.look.refusals = refusals;
         self
     }
 

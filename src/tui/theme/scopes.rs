@@ -22,6 +22,7 @@ pub const SCOPES: &[&str] = &[
     "pane.title.focused",
     "pane.gutter.human",
     "pane.gutter.splice",
+    "pane.gutter.veto",
     "tag.fork",
     "tag.join",
     "tag.answer",

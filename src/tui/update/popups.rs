@@ -209,6 +209,12 @@ pub fn callable(model: &Model, text: &str) -> Vec<&'static Row> {
         below.push(Context::Stop);
         below.push(Context::Again);
     }
+    // What scrolls a panel acts on the one that the palette lies over.
+    let mut over = model.popups.iter().rev();
+    let palette = |p: &&Popup| matches!(p, Popup::Palette { .. });
+    if over.find(|p| !palette(p)).is_some_and(Popup::is_panel) {
+        below.push(Context::Panel);
+    }
     find(text)
         .into_iter()
         .filter(|row| below.contains(&row.context))

@@ -132,9 +132,13 @@ fn head(model: &Model, organizer: bool, view: &ThreadView, width: usize) -> Vec<
         );
         lines.push(Line::from(span(
             format!(
-                "text, {} tokens decoded, {} spliced",
+                "text, {} tokens decoded, {} spliced{}",
                 grouped(thread.tokens),
-                grouped(thread.spliced_tokens)
+                grouped(thread.spliced_tokens),
+                match thread.vetoes {
+                    0 => String::new(),
+                    n => format!(", {} refused by the guard", grouped(n)),
+                }
             ),
             look.style("ui.accent"),
         )));
@@ -181,6 +185,13 @@ fn splices(
         .collect()
 }
 
+/// What the guard refused in the place of token `index` of the selected thread.
+fn refused(model: &Model, index: u64) -> Option<&str> {
+    let refusals = &model.organization.thread(model.selected)?.refusals;
+    let at = refusals.binary_search_by_key(&index, |r| r.token).ok()?;
+    refusals.get(at).map(|r| r.text.trim())
+}
+
 fn row(model: &Model, view: &ThreadView, token: &TokenRef, width: usize) -> Line<'static> {
     let look = &model.look;
     let text = view
@@ -205,6 +216,13 @@ fn row(model: &Model, view: &ThreadView, token: &TokenRef, width: usize) -> Line
         ),
         span(format!("{text}{}", " ".repeat(pad)), look.style("ui.text")),
     ];
+    if let Some(refused) = refused(model, token.index) {
+        // It stands before everything else that is said of a token: it is rare, and what one looks for.
+        let room = width.saturating_sub(56).clamp(8, 30);
+        let text = fit(&look.safe(refused), room, look.signs.ellipsis);
+        let text = format!(" {} {text} refused ", look.signs.times);
+        spans.push(span(text, look.style("pane.gutter.veto")));
+    }
     if let Some((logprob, alternatives)) = view.chances(token.index) {
         let percent = f64::from(logprob).exp() * 100.0;
         spans.push(span(

@@ -172,6 +172,7 @@ fn thread(model: &mut Model, id: ThreadId, rect: Rect, buffer: &mut Buffer) {
     TextPane::new(&view.text, &look.text)
         .glyphs(look.glyphs)
         .streaming(streaming)
+        .refusals(&thread.refusals)
         .search(search.map(|s| &s.pattern))
         .selection(current)
         .render(inside, buffer, &mut view.pane);
