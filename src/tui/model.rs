@@ -27,7 +27,7 @@ use super::look::Look;
 use super::popup::{Draft, Popup};
 use super::rate::Rate;
 use super::rewrite::Rewrite;
-use super::text::Transcript;
+use super::text::{Transcript, text_width};
 use super::thread_view::ThreadView;
 use super::update::keep;
 use super::widget::timeline::geometry::Axis;
@@ -382,7 +382,7 @@ impl Model {
         let longest = self
             .organization
             .threads()
-            .map(|t| t.id.to_string().len())
+            .map(|t| text_width(&self.look.signs.hanging(t.id)))
             .max()
             .unwrap_or(0)
             .clamp(9, 14);

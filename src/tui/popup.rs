@@ -169,6 +169,8 @@ pub struct Draft {
     pub complaint: Option<String>,
     /// Who will serve it.
     pub seat: Seat,
+    /// In whose text the Fork goes.
+    pub thread: ThreadId,
 }
 
 impl Draft {

@@ -2,7 +2,7 @@
 //!
 //! Every state has a glyph and a word of its own, so that nothing depends on colour.
 
-use crate::org::{Seat, Status, Thread, ThreadEnd, WaitOn};
+use crate::org::{Seat, Status, Thread, ThreadEnd, ThreadId, WaitOn};
 use ratatui::symbols::border;
 
 /// One set of characters.
@@ -201,6 +201,17 @@ impl Signs {
                 Seat::Tool(_) | Seat::Server(_) => self.tool,
                 Seat::Model => self.running,
             },
+        }
+    }
+}
+
+impl Signs {
+    /// A thread's id where threads stand one below the other: who works for a worker hangs below it.
+    #[must_use]
+    pub fn hanging(&self, id: ThreadId) -> String {
+        match id.depth() {
+            0 | 1 => id.to_string(),
+            depth => format!("{}{}{id}", " ".repeat(depth - 2), self.elbow[0]),
         }
     }
 }

@@ -5,6 +5,7 @@ mod breakpoints;
 mod cost;
 mod guard;
 mod keys;
+mod nested;
 mod pictures;
 mod replay;
 mod screen;

@@ -276,7 +276,8 @@ fn pick(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
         KeyCode::Enter => join = workers.get(*chosen).copied(),
         KeyCode::Char(c) => {
             let index = c.to_digit(10).and_then(|d| u16::try_from(d).ok());
-            join = index.and_then(|i| workers.iter().rev().find(|w| w.index() == Some(i)).copied());
+            let bears = |w: &&crate::org::ThreadId| w.depth() == 1 && w.index() == index;
+            join = workers.iter().rev().find(bears).copied();
         }
         _ => {}
     }
@@ -344,11 +345,11 @@ fn composer(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
         return Vec::new();
     }
     model.popups.pop();
-    let seat = model.draft.address();
+    let (seat, thread) = (model.draft.address(), model.draft.thread);
     model.draft = crate::tui::popup::Draft::default();
     vec![Effect::Send(Command::Fork {
         query,
         seat,
-        thread: None,
+        thread: (!thread.is_organizer()).then_some(thread),
     })]
 }

@@ -50,6 +50,7 @@ pub fn steer(model: &mut Model, action: Action) -> Vec<Effect> {
             })
         }
         Action::Fork => {
+            model.draft.thread = who_forks(model);
             model.popups.push(Popup::Composer);
             Vec::new()
         }
@@ -101,11 +102,27 @@ fn stop(model: &mut Model, action: Action) -> Vec<Effect> {
     })]
 }
 
+/// The selected thread if it may fork and goes on, else the organizer.
+fn who_forks(model: &Model) -> ThreadId {
+    let id = model.selected;
+    let organizes = model.header.as_ref().is_some_and(|h| h.organizes(id));
+    let goes_on = model.organization.thread(id).is_some_and(|t| !t.ended());
+    if organizes && goes_on {
+        id
+    } else {
+        ThreadId::ORGANIZER
+    }
+}
+
 fn join(model: &mut Model) -> Vec<Effect> {
     let workers: Vec<ThreadId> = model
         .organization
         .threads()
-        .filter(|t| t.id.parent() == Some(ThreadId::ORGANIZER) && !t.joined)
+        .filter(|t| !t.joined)
+        .filter(|t| {
+            let parent = t.id.parent().and_then(|id| model.organization.thread(id));
+            parent.is_some_and(|parent| !parent.ended())
+        })
         .map(|t| t.id)
         .collect();
     match workers.as_slice() {

@@ -77,9 +77,13 @@ pub fn draw(model: &Model, chosen: usize, area: Rect, buffer: &mut Buffer) {
 }
 
 fn wish(ask: &AskRecord) -> String {
+    let who = match ask.thread {
+        id if id.is_organizer() => "the organizer".to_owned(),
+        id => format!("worker {id}"),
+    };
     match (ask.kind, ask.index) {
-        (AskKind::Fork, Some(index)) => format!("the organizer wants to fork sub-query {index}:"),
-        (AskKind::Fork, None) => "the organizer wants to fork a sub-query:".into(),
+        (AskKind::Fork, Some(index)) => format!("{who} wants to fork sub-query {index}:"),
+        (AskKind::Fork, None) => format!("{who} wants to fork a sub-query:"),
         (AskKind::Answer, _) => "the organizer wants to answer:".into(),
         (AskKind::Tool, _) => format!("a tool is about to run for worker {}:", ask.thread),
         (AskKind::Plan, _) => "the organizer wants to go on: release the plan?".into(),

@@ -2,7 +2,7 @@
 
 use super::frame::{fill, fit, popup, put, span};
 use super::seat_words;
-use crate::org::{Status, ThreadId};
+use crate::org::Status;
 use crate::tui::look::Look;
 use crate::tui::model::Model;
 use crate::tui::popup::Draft;
@@ -19,8 +19,12 @@ pub fn draw(model: &mut Model, area: Rect, frame: &mut Frame<'_>) {
         consequence(model),
         seat_words(&model.draft.seat)
     );
+    let title = match model.draft.thread {
+        id if id.is_organizer() => "COMPOSE: a sub-query for a new worker".to_owned(),
+        id => format!("COMPOSE: a sub-query for a new worker of {id}"),
+    };
     let sheet = Sheet {
-        title: "COMPOSE: a sub-query for a new worker",
+        title: &title,
         hint: "ctrl-s sends, esc keeps the draft",
         what: &what,
         placeholder: "what should the worker do?",
@@ -113,20 +117,21 @@ pub fn editor_box(
 
 /// What sending will do, now.
 fn consequence(model: &Model) -> String {
-    let organizer = model
-        .organization
-        .thread(ThreadId::ORGANIZER)
-        .map(|t| t.status);
+    let id = model.draft.thread;
+    let status = model.organization.thread(id).map(|t| t.status);
+    let whose = if id.is_organizer() {
+        "the organizer's".to_owned()
+    } else {
+        format!("{id}'s")
+    };
     let slot = if model.organization.free_slots() > 0 {
         "A new worker starts with it at the next step"
     } else {
         "All slots are taken: a new worker starts with it when one gets free"
     };
-    let text = match organizer {
-        Some(Status::Waiting(_)) => {
-            "The Fork goes into the organizer's text as soon as it goes on."
-        }
-        _ => "The Fork goes into the organizer's text at the next token.",
+    let when = match status {
+        Some(Status::Waiting(_)) => "as soon as it goes on",
+        _ => "at the next token",
     };
-    format!("{slot}. {text}")
+    format!("{slot}. The Fork goes into {whose} text {when}.")
 }

@@ -103,10 +103,13 @@ fn head(model: &Model, organizer: bool, view: &ThreadView, width: usize) -> Vec<
         }
     };
     if let Some(header) = &model.header {
+        let prompts = &header.prompts;
         let instructions = if organizer {
-            &header.prompts.organizer
+            &prompts.organizer
+        } else if header.organizes(model.selected) && !prompts.sub_organizer.is_empty() {
+            &prompts.sub_organizer
         } else {
-            &header.prompts.worker
+            &prompts.worker
         };
         if !instructions.is_empty() {
             section("instructions".to_owned(), instructions);

@@ -4,46 +4,29 @@ use super::composer::{LETTER, Sheet, editor_box};
 use crate::org::{Organization, ThreadId};
 use crate::tui::letter::{Letter, Saying};
 use crate::tui::model::Model;
-use crate::tui::popup::Draft;
 use crate::tui::view::seat_words;
 use ratatui::Frame;
 use ratatui::layout::Rect;
+
+const SEND: &str = "ctrl-s sends, esc keeps the draft";
 
 /// Draws the editor for `letter`.
 pub fn draw(model: &mut Model, letter: Letter, saying: Saying, area: Rect, frame: &mut Frame<'_>) {
     let look = &model.look;
     let draft = model.letters.entry(letter).or_default();
-    let (title, what, hint) = words(&model.organization, letter, saying, draft);
-    let lines: Vec<String> = what.lines().map(|line| look.safe(line)).collect();
-    let what = lines.join("\n");
-    let sheet = Sheet {
-        title: &title,
-        hint,
-        what: &what,
-        placeholder: "",
-        size: LETTER,
-    };
-    let written = (&mut draft.editor, draft.complaint.as_deref());
-    editor_box(look, &sheet, written, area, frame);
-}
-
-fn words(
-    organization: &Organization,
-    letter: Letter,
-    saying: Saying,
-    draft: &Draft,
-) -> (String, String, &'static str) {
-    const SEND: &str = "ctrl-s sends, esc keeps the draft";
-    match letter {
-        Letter::Seat(thread) => seat(organization, thread, saying),
+    let (title, what, hint) = match letter {
+        Letter::Seat(id) => {
+            let organizes = model.header.as_ref().is_some_and(|h| h.organizes(id));
+            seat(&model.organization, id, saying, organizes)
+        }
         Letter::Approve(ask) => (
             format!("Approve request {ask} as …"),
-            "This text takes effect in the place of what was asked; the organizer is told.".into(),
+            "This text takes effect in the place of what was asked; whoever asked is told.".into(),
             "ctrl-s approves, esc keeps the draft",
         ),
         Letter::Deny(ask) => (
             format!("Deny request {ask}: why?"),
-            "The organizer sees the reason. It may be empty.".into(),
+            "Whoever asked sees the reason. It may be empty.".into(),
             "ctrl-s denies, esc keeps the draft",
         ),
         Letter::NewDraft => (
@@ -59,13 +42,25 @@ fn words(
             "The sub-query as its worker will get it.".into(),
             SEND,
         ),
-    }
+    };
+    let lines: Vec<String> = what.lines().map(|line| look.safe(line)).collect();
+    let what = lines.join("\n");
+    let sheet = Sheet {
+        title: &title,
+        hint,
+        what: &what,
+        placeholder: "",
+        size: LETTER,
+    };
+    let written = (&mut draft.editor, draft.complaint.as_deref());
+    editor_box(look, &sheet, written, area, frame);
 }
 
 fn seat(
     organization: &Organization,
     thread: ThreadId,
     saying: Saying,
+    organizes: bool,
 ) -> (String, String, &'static str) {
     let query = organization
         .thread(thread)
@@ -81,6 +76,9 @@ fn seat(
             "Goes into the organizer's text; <FORK-i>…</FORK-i>, <JOIN-i> and <ANSWER>…</ANSWER> act."
         }
         (true, Saying::Result) => "Is the answer and ends the run.",
+        (false, Saying::Aloud) if organizes => {
+            "Goes into the worker's text; <FORK-i>…</FORK-i>, <JOIN-i> and <RETURN>…</RETURN> act."
+        }
         (false, Saying::Aloud) => "Goes into the worker's text; <RETURN>…</RETURN> ends it.",
         (false, Saying::Result) => {
             "Is the result: it ends the worker and goes to whoever joins it."

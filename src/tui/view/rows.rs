@@ -62,7 +62,7 @@ pub fn draw(model: &mut Model, area: Rect, inside: Rect, buffer: &mut Buffer) {
     );
     let names = shown
         .iter()
-        .map(|id| id.to_string().len())
+        .map(|id| text_width(&look.signs.hanging(*id)))
         .max()
         .unwrap_or(0)
         .clamp(2, 14);
@@ -84,7 +84,7 @@ fn row_of(model: &Model, id: ThreadId, names: usize, row: Rect, buffer: &mut Buf
     let signs = &look.signs;
     let selected = id == model.selected;
     let state = look.style(status_scope(thread));
-    let name = fit(&id.to_string(), names, signs.ellipsis);
+    let name = fit(&signs.hanging(id), names, signs.ellipsis);
     let cells = if row.width >= ROOM_FOR_WORDS { 14 } else { 0 };
     let words = view.state_words(thread, model.organization.now.us);
     let words = fit(&words, cells, signs.ellipsis);

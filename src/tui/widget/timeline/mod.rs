@@ -3,7 +3,8 @@
 //! ```text
 //! ▶ organizer ██████F1██F2██████████████J1┄┄┄┄┄┄██
 //! ✓ 1               ╰▄▄▄▄▄▄▄▄▄▄▄▄ slack 22│
-//! ▶ 2                    ████████████████─╯▶
+//! ▶ 2                    ███F1███████████─╯▶
+//! ▶ ╰2.1                    ▄▄▄▄▄▄▄▄▄▄▄▶
 //! active            ▃▃▃▃▃▇▇▇▇▇▇▇▇▇▃▃▃▃▃▃▃
 //! ```
 //!
@@ -93,7 +94,7 @@ impl Lanes<'_> {
             style = style.add_modifier(Modifier::BOLD | Modifier::UNDERLINED);
         }
         let room = usize::from(self.names.saturating_sub(3));
-        buffer.set_stringn(x + 2, y, track.id.to_string(), room, style);
+        buffer.set_stringn(x + 2, y, self.signs.hanging(track.id), room, style);
     }
 
     fn bar(&self, track: &Track, x: u16, y: u16, buffer: &mut Buffer) {
