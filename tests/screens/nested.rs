@@ -108,7 +108,13 @@ fn a_fork_by_hand_is_for_the_selected_worker_if_it_may() {
     };
     screen.keys("1 f");
     assert!(screen.text().contains("for a new worker of 1"));
-    assert!(screen.text().contains("1's text"));
+    let words: Vec<String> = screen
+        .text()
+        .split(|c: char| c.is_whitespace() || c == '│')
+        .filter(|word| !word.is_empty())
+        .map(str::to_owned)
+        .collect();
+    assert!(words.join(" ").contains("goes into 1's text"), "{words:?}");
     assert_eq!(screen.keys("q ctrl-s"), fork(Some(id("1"))));
     // 1.1 stands at the limit of depth.
     screen.keys("' 1 . 1 enter");
