@@ -2,9 +2,11 @@
 
 use super::eval::EvalArgs;
 use super::line::LineName;
-use super::settings::{RunOptions, ScreenOptions};
+use super::settings::{RunOptions, ScreenOptions, words};
+use super::simulate::Capacities;
 use super::train::TrainVerb;
 use crate::org::{AskKind, BadSeat, BadThreadId, Breakpoint, COMMANDS, Seat, ThreadId};
+use crate::record::PoolPolicy;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use std::path::PathBuf;
@@ -60,6 +62,8 @@ pub enum Verb {
     Inspect(InspectArgs),
     /// Check that a session file agrees with itself
     Verify(FileArgs),
+    /// What capacity buys: T of a recorded session, or of described lengths, under each capacity
+    Simulate(SimulateArgs),
     /// Compare two sessions, or two branches of one: FILE or FILE#branch each
     Diff(DiffArgs),
     /// Run a recorded session again with the same model, seed and commands, and say where it parts
@@ -306,6 +310,31 @@ pub struct InspectArgs {
     /// Print one JSON object
     #[arg(long)]
     pub json: bool,
+}
+
+/// Arguments of `simulate`.
+#[derive(Debug, Args)]
+pub struct SimulateArgs {
+    /// A session file, or a description of who forks whom and how long everybody takes (.toml, .json)
+    pub file: PathBuf,
+    /// Capacities, as in 1-16 or 2,4,8 [default: 1 up to a slot for everybody, at most 32]
+    #[arg(long, short = 'c', value_name = "LIST")]
+    pub capacity: Option<Capacities>,
+    /// What a fork does when no slot is free
+    #[arg(long, default_value = "wait", value_parser = words::<PoolPolicy>(&["wait", "error"]))]
+    pub pool: PoolPolicy,
+    /// Organizations to draw, where lengths are drawn [default: 100]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub runs: Option<u32>,
+    /// Seed of the draws
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+    /// Draw T against capacity
+    #[arg(long, value_name = "FILE.svg")]
+    pub curve: Option<PathBuf>,
 }
 
 /// Arguments of `diff`.

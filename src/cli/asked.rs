@@ -12,7 +12,7 @@ use super::server;
 use super::settings::{ConfigFile, RunOptions, ScreenOptions};
 use super::{demo, presets};
 use crate::live::{Plan, RunConfig, Start};
-use crate::record::{Header, Merge, store};
+use crate::record::{Header, Merge, Policy, store};
 use crate::task::Task;
 use crate::tui::app::{Accepts, Next};
 use crate::tui::demo::{Manner, Script};
@@ -171,6 +171,14 @@ impl Asked {
         if self.options.merge == Some(Merge::Rule) && task.is_none() {
             return Err(Usage(
                 "--merge rule needs --task: only answers to a task can be compared by a rule"
+                    .into(),
+            )
+            .into());
+        }
+        let organizes = self.options.policy.unwrap_or_default() == Policy::Asyncthink;
+        if self.options.depth.is_some_and(|depth| depth > 1) && !organizes {
+            return Err(Usage(
+                "--depth above 1 needs --policy asyncthink: nobody else organizes (--depth 1)"
                     .into(),
             )
             .into());

@@ -24,6 +24,7 @@ mod server;
 mod sessions;
 mod settings;
 mod shell;
+mod simulate;
 mod summary;
 mod tour;
 mod train;
@@ -130,6 +131,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
         Some(Verb::Replay(args)) => replay::run(&args, &config, &screen),
         Some(Verb::Inspect(args)) => inspect::run(&args),
         Some(Verb::Verify(args)) => verify::run(&args),
+        Some(Verb::Simulate(args)) => simulate::run(&args),
         Some(Verb::Diff(args)) => diff::run(&args),
         Some(Verb::Rerun(args)) => rerun::run(args, &config),
         Some(Verb::Recover(args)) => recover::run(&args),

@@ -142,7 +142,7 @@ layered! {
 }
 
 /// A parser for an enum that serde knows by these words.
-fn words<T>(words: &'static [&'static str]) -> impl TypedValueParser<Value = T>
+pub(super) fn words<T>(words: &'static [&'static str]) -> impl TypedValueParser<Value = T>
 where
     T: serde::de::DeserializeOwned + Clone + Send + Sync + 'static,
 {

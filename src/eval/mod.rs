@@ -10,6 +10,7 @@
 //! | `outcome` | what is kept of a session |
 //! | `verdict` | what one session's answer is worth |
 //! | `judge` | what a policy got right on one instance |
+//! | `capacity` | what capacity buys, by ideal time alone |
 //! | `statistics` | means, shares, intervals |
 //! | `report` | the figures of a policy |
 //! | `frontier` | accuracy against `T` |
@@ -17,6 +18,7 @@
 //!
 //! Nothing here opens models, prints or draws; [`crate::cli`] does.
 
+mod capacity;
 mod collect;
 mod frontier;
 mod journal;
@@ -27,6 +29,8 @@ mod run;
 mod statistics;
 mod verdict;
 
+pub use capacity::lengths::{Length, Plan};
+pub use capacity::{CapacityPoint, Overflow, PathLink, Timed, capacity_curve, timed};
 pub use collect::{Error, Meter, Observer, collect, collect_side_by_side, evaluate};
 pub use frontier::{Frontier, Line, Point, contenders, frontier};
 pub use journal::{Journal, JournalError, Role};

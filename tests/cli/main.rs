@@ -5,6 +5,7 @@ mod contract;
 mod eval;
 mod harness;
 mod plain;
+mod simulate;
 mod steering;
 mod train;
 mod travel;
