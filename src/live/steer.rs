@@ -102,6 +102,7 @@ impl Session {
                 self.tokens_per_s = *tokens_per_s;
                 Outcome::Done
             }
+            Command::Seat { .. } if self.over() => self.before_the_end(cause),
             Command::Seat { thread, to } => self.change_seat(*thread, to),
             Command::Text { thread, text } => self.person_writes(*thread, text),
             Command::Submit { thread, text } => self.person_submits(*thread, text),

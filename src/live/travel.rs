@@ -11,7 +11,8 @@ use super::splice::Origin;
 use super::steer::refused;
 use crate::engine::{Epoch, SeqId, SeqOp, StepOutput};
 use crate::org::{
-    Author, BranchId, Command, Organization, Outcome, Place, Seq, SpliceKind, Step, ThreadId, Turn,
+    Author, Body, BranchId, Command, ErrorKind, Event, Organization, Outcome, Place, RunEnd, Seq,
+    SpliceKind, Step, ThreadId, Turn,
 };
 use crate::protocol::Grammar;
 use crate::record::{Origin as From, RestoredThread};
@@ -138,6 +139,41 @@ impl Session {
             turn: Turn::Branch,
             at: thread.zip(token),
         })
+    }
+
+    /// Goes back to the moment before the organizer stopped without an answer: somebody takes its seat.
+    pub(super) fn before_the_end(&mut self, cause: Seq) -> Outcome {
+        if !matches!(
+            self.emitter.org.end,
+            Some(RunEnd::NoAnswer | RunEnd::TokenLimit)
+        ) {
+            return refused("the run has ended");
+        }
+        self.emitter.flush();
+        let here = self.emitter.org.here();
+        let stopped = |event: &&Event| {
+            event.branch == here.branch
+                && event.thread == Some(ThreadId::ORGANIZER)
+                && matches!(
+                    event.body,
+                    Body::Error {
+                        error: ErrorKind::NoAnswer | ErrorKind::TokenLimit,
+                        ..
+                    }
+                )
+        };
+        let events = self.emitter.history().events();
+        let Some(seq) = events.iter().rev().find(stopped).map(|event| event.seq) else {
+            return refused("that moment is not known");
+        };
+        let tokens = self.tokens_of(ThreadId::ORGANIZER).unwrap_or_default();
+        let journey = Journey {
+            to: Place { seq, ..here },
+            turn: Turn::Branch,
+            at: Some((ThreadId::ORGANIZER, tokens)),
+        };
+        self.go(&journey, cause);
+        Outcome::Done
     }
 
     fn trail_end(&self, turn: Turn) -> Result<Journey, String> {

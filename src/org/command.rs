@@ -257,6 +257,13 @@ impl Command {
             self,
             Self::Mark { .. } | Self::Interrupt | Self::Speed { .. } | Self::Break { .. }
         ) || self.travels()
+            || self.takes_the_organizer()
+    }
+
+    /// Whether a person sits down in the organizer's seat: a run without an answer can get one.
+    #[must_use]
+    pub fn takes_the_organizer(&self) -> bool {
+        matches!(self, Self::Seat { thread, to: Seat::Human } if thread.is_organizer())
     }
 }
 

@@ -78,3 +78,15 @@ fn the_schema_names_every_command_with_a_line_that_it_takes() {
         );
     }
 }
+
+#[test]
+fn the_help_of_run_names_every_command() {
+    let place = Place::new();
+    let help = place.orgtop(&["help", "run"]).stdout;
+    for form in orgtop::org::COMMANDS {
+        let command = form.json().to_string();
+        // Lines of the help are broken at spaces.
+        let first = command.split(' ').next().unwrap();
+        assert!(help.contains(first), "{command}");
+    }
+}

@@ -1012,3 +1012,40 @@ proptest::proptest! {
         proptest::prop_assert!(r.org().end.is_some());
     }
 }
+
+#[test]
+fn a_run_without_an_answer_gets_one_from_a_person_who_takes_the_organizer() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("s.jsonl");
+    let script = [
+        line(
+            "organizer",
+            &["so ", "<FORK-1>q</FORK-1>", "<JOIN-1>", " and", " that"],
+        ),
+        line("1", &["one ", "<RETURN>1</RETURN>"]),
+    ];
+    let orders = r#"{"at": {"event": "error:NoAnswer"}, "do": "seat", "thread": "organizer", "to": "human"}
+        {"do": "text", "thread": "organizer", "text": " is "}
+        {"do": "submit", "thread": "organizer", "text": "42"}"#;
+    let run = go(&script, fresh(config()), &file, orders);
+    assert_eq!(run.org().end, Some(RunEnd::Answered));
+    assert_eq!(run.org().answer.as_deref(), Some("42"));
+    // The line on which there was none stays in the file.
+    let branches = run.org().branches();
+    assert_eq!(branches.len(), 2);
+    let left = branches[0].left.as_ref().unwrap();
+    assert_eq!((left.end, &left.answer), (Some(RunEnd::NoAnswer), &None));
+    assert!(run.org().errors.is_empty());
+}
+
+#[test]
+fn a_run_that_has_its_answer_is_over_for_whoever_would_organize() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("s.jsonl");
+    let script = [line("organizer", &["so ", "<ANSWER>1</ANSWER>"])];
+    let orders =
+        r#"{"at": {"event": "answer"}, "do": "seat", "thread": "organizer", "to": "human"}"#;
+    let run = go(&script, fresh(config()), &file, orders);
+    assert_eq!(run.org().answer.as_deref(), Some("1"));
+    assert_eq!(run.org().branches().len(), 1);
+}

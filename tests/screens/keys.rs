@@ -4,7 +4,7 @@ use crate::screen::{Screen, key_event, look};
 use crate::story::{self, ORGANIZER, STEP_US, Story, worker};
 use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use orgtop::live::{Batch, Phase, Report};
-use orgtop::org::{Command, Outcome, RunEnd};
+use orgtop::org::{Author, Body, Command, Outcome, RunEnd, Seat};
 use orgtop::tui::action::{Action, TABLE};
 use orgtop::tui::layout::{Choice, Panes, Slot};
 use orgtop::tui::model::{Feed, Focus, Leaving, Playback, RunState};
@@ -665,4 +665,24 @@ fn the_palette_over_a_panel_scrolls_the_panel() {
         screen.model.popups.last(),
         Some(Popup::Inspector { scroll: 1 })
     ));
+}
+
+#[test]
+fn a_run_without_an_answer_can_be_taken_over_by_an_organizer() {
+    let mut story = Story::new("why?", 4);
+    story.steps(3, &[(ORGANIZER, &[" so"])]);
+    let metrics = story.organization.metrics();
+    let end = Body::RunEnd {
+        end: RunEnd::NoAnswer,
+        answer: None,
+        metrics,
+    };
+    story.push(None, Author::System, None, end);
+    let mut screen = Screen::live(80, 24, &story);
+    let seat = Command::Seat {
+        thread: ORGANIZER,
+        to: Seat::Human,
+    };
+    assert_eq!(screen.keys("0 t"), [Effect::Send(seat)]);
+    assert!(screen.keys("f").is_empty());
 }

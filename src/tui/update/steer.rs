@@ -2,7 +2,7 @@
 
 use super::act::{ask, field};
 use super::{Effect, queue, seat};
-use crate::org::{Command, Role, ThreadId};
+use crate::org::{Command, Role, RunEnd, ThreadId};
 use crate::tui::action::Action;
 use crate::tui::model::{Feed, Model};
 use crate::tui::popup::{Popup, Purpose, Question};
@@ -19,7 +19,7 @@ pub fn steer(model: &mut Model, action: Action) -> Vec<Effect> {
     if action == Action::Mark {
         return field(model, Purpose::Mark);
     }
-    if !model.steerable() {
+    if !model.steerable() && !(action == Action::Seat && unanswered(model)) {
         model.popups.retain(|p| !matches!(p, Popup::Stop));
         model.say(match model.organization.end {
             Some(_) => "the run is over",
@@ -77,6 +77,12 @@ pub fn steer(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::Slower | Action::Faster => limit_speed(model, action == Action::Faster),
         _ => Vec::new(),
     }
+}
+
+/// Whether the run ended without an answer, and whoever takes the organizer's seat could give one.
+fn unanswered(model: &Model) -> bool {
+    let end = model.organization.end;
+    model.selected.is_organizer() && matches!(end, Some(RunEnd::NoAnswer | RunEnd::TokenLimit))
 }
 
 fn stop(model: &mut Model, action: Action) -> Vec<Effect> {

@@ -10,7 +10,7 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::Line;
 use ratatui::widgets::Widget;
-use ratatui_textarea::TextArea;
+use ratatui_textarea::{TextArea, WrapMode};
 
 /// Draws the composer.
 pub fn draw(model: &mut Model, area: Rect, frame: &mut Frame<'_>) {
@@ -104,6 +104,8 @@ pub fn editor_box(
         height: inside.bottom().saturating_sub(y),
         ..inside
     };
+    // A line is as long as it is: it goes on in the next row, and is still one line.
+    editor.set_wrap_mode(WrapMode::WordOrGlyph);
     editor.set_style(look.style("ui.popup").patch(look.style("ui.text")));
     editor.set_cursor_style(look.style("ui.cursor"));
     editor.set_cursor_line_style(look.style("ui.popup"));
