@@ -19,7 +19,8 @@ pub fn steer(model: &mut Model, action: Action) -> Vec<Effect> {
     if action == Action::Mark {
         return field(model, Purpose::Mark);
     }
-    if !model.steerable() && !(action == Action::Seat && unanswered(model)) {
+    let possible = model.steerable() || (action == Action::Seat && unanswered(model));
+    if !possible {
         model.popups.retain(|p| !matches!(p, Popup::Stop));
         model.say(match model.organization.end {
             Some(_) => "the run is over",
