@@ -9,7 +9,8 @@ use crate::live::{Audience, Order, Plan, launch, parse_orders};
 use crate::org::{BreakpointState, Command, Seat};
 use crate::record::store;
 use crate::tui::app::Accepts;
-use crate::tui::demo::Demo;
+use crate::tui::demo::{Demo, Manner};
+use crate::tui::keymap::Keymap;
 use anyhow::Context;
 use std::collections::VecDeque;
 use std::io::{IsTerminal, Read};
@@ -57,6 +58,12 @@ pub fn show(
     } else {
         let mut options = super::screen::options(screen, front.loading)?;
         options.accepts = front.accepts;
+        if let Some(demo) = &front.demo
+            && demo.manner() == Manner::Tour
+        {
+            // It names keys, and presses them.
+            options.keymap = Keymap::default();
+        }
         options.demo = front.demo;
         let file = plan.file.clone();
         super::screen::live(launch(plan), file, screen, options)

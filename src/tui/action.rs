@@ -131,7 +131,7 @@ actions! {
     Breakpoints "breakpoints" Live ["B"] "breakpoints" "Places at which the run stops by itself";
     Slower "slower" Live ["{"] "slower" "Limit decoding to fewer tokens a second";
     Faster "faster" Live ["}"] "faster" "Raise or lift the speed limit";
-    Again "again" Live ["R"] "run again" "Run again: another instance, another seed or another query";
+    Again "again" Live ["R"] "run again" "Run again: another instance, seed or query";
 
     PlayPause "play" Replay ["space"] "play" "Play or hold the recording";
     ReplayBack "replay-back" Replay [","] "back" "Go one step back";

@@ -15,7 +15,7 @@ pub use parts::{
     TimelineView,
 };
 
-use super::action::Context;
+use super::action::{Action, Context};
 use super::app::Accepts;
 use super::compared::Compared;
 use super::demo::Demo;
@@ -281,7 +281,9 @@ impl Model {
                     thread,
                     to: Seat::Human,
                 } => self.say(format!(
-                    "you write {thread}: enter opens the editor, t gives the seat back"
+                    "you write {thread}: {} opens the editor, {} gives the seat back",
+                    self.key(Action::Write),
+                    self.key(Action::Seat)
                 )),
                 _ => {}
             },
@@ -294,6 +296,15 @@ impl Model {
             text: text.into(),
             since: self.now,
         });
+    }
+
+    /// The key of an action, for messages; without one, its name in the palette.
+    #[must_use]
+    pub fn key(&self, action: Action) -> String {
+        let keys = self.keymap.keys_of(action);
+        keys.into_iter()
+            .next()
+            .unwrap_or_else(|| format!("`{action}`"))
     }
 
     /// Contexts in which a key is looked up, innermost first.

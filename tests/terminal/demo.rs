@@ -170,7 +170,7 @@ fn a_recording_can_be_talked_over_but_not_steered() {
 fn the_tour_runs_to_its_end_by_itself_and_records_nothing() {
     let desk = Desk::new(&[]);
     let start = desk.at_home(Session::start(&["tour"]));
-    let mut s = start.env("ORGTOP_DEMO_PACE", "12").size(80, 24).spawn();
+    let mut s = start.env("ORGTOP_DEMO_PACE", "8").size(80, 24).spawn();
     s.wait_for("This is an organization");
     s.wait_for("FORK 1: the organizer");
     s.wait_for("Now you.");
@@ -204,6 +204,18 @@ fn a_person_takes_part_in_the_tour_and_skips_its_pauses() {
     s.keys("q");
     assert!(s.wait_end().success());
     is_as_before(&s);
+}
+
+#[test]
+fn escape_ends_the_tour_and_leaves_the_run_going() {
+    let desk = Desk::new(&[]);
+    let mut s = desk.at_home(Session::start(&["tour"])).spawn();
+    s.wait_for("This is an organization");
+    s.wait_for("PAUSED");
+    s.keys("\x1b");
+    s.wait_for("LIVE");
+    s.wait_for("the tour is over");
+    leave(&mut s);
 }
 
 #[test]

@@ -133,9 +133,10 @@ pub fn act(model: &mut Model, action: Action, key: Option<KeyEvent>) -> Vec<Effe
 fn again(model: &mut Model, next: Next) -> Vec<Effect> {
     model.popups.retain(|p| !matches!(p, Popup::Again));
     if next == Next::Instance && model.task().is_none() {
-        model.say(
-            "this query belongs to no task: `s` runs it with another seed, `w` asks for another",
-        );
+        let (seed, query) = (model.key(Action::AgainSeed), model.key(Action::AgainQuery));
+        model.say(format!(
+            "this query belongs to no task: {seed} runs it with another seed, {query} asks for another"
+        ));
         return Vec::new();
     }
     vec![Effect::Again(next)]

@@ -1,6 +1,7 @@
 //! A demo's part in what happens on the screen: what it does, and which keys of the person are its own.
 
 use super::{Effect, leave, press};
+use crate::org::Command;
 use crate::tui::demo::{Deed, Manner, Pressed};
 use crate::tui::keymap::Key;
 use crate::tui::model::Model;
@@ -49,6 +50,7 @@ pub fn key(model: &mut Model, key: Key) -> Option<Vec<Effect>> {
         Pressed::Stop => {
             let (over, manner) = (demo.is_over(), demo.manner());
             model.demo = None;
+            let held = model.steerable() && model.organization.paused;
             if !over {
                 model.say(match manner {
                     Manner::Demo => "the demo is stopped; the session is yours",
@@ -56,6 +58,10 @@ pub fn key(model: &mut Model, key: Key) -> Option<Vec<Effect>> {
                         "the tour is over, the run goes on: ? shows every key, q leaves"
                     }
                 });
+            }
+            // The tour holds the run while it speaks; a person's demo may mean to.
+            if held && manner == Manner::Tour {
+                return Some(vec![Effect::Send(Command::Resume { thread: None })]);
             }
             Some(Vec::new())
         }

@@ -3,7 +3,7 @@
 use super::act::act;
 use super::{Effect, Place, breakpoints, leave, queue, seat, select, travel};
 use crate::org::Command;
-use crate::tui::action::{Context, Row, find};
+use crate::tui::action::{Action, Context, Row, find};
 use crate::tui::app::Next;
 use crate::tui::model::Model;
 use crate::tui::popup::{Popup, Purpose, Question, REACTION, check_query};
@@ -322,7 +322,8 @@ fn composer(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
     if key.code == KeyCode::Esc {
         model.popups.pop();
         if !model.draft.text().is_empty() {
-            model.say("the draft is kept: `f` opens it again");
+            let key = model.key(Action::Fork);
+            model.say(format!("the draft is kept: {key} opens it again"));
         }
         return Vec::new();
     }

@@ -2,6 +2,7 @@
 
 use super::Effect;
 use crate::org::{Command, Seat, ThreadId};
+use crate::tui::action::Action;
 use crate::tui::letter::{Letter, Saying};
 use crate::tui::model::Model;
 use crate::tui::popup::{Draft, Popup, check_query};
@@ -35,7 +36,8 @@ pub fn write(model: &mut Model) -> Vec<Effect> {
             open(model, Letter::Seat(thread), saying, String::new());
         }
         Some(t) => {
-            let text = format!("{} writes {thread}: `t` takes its seat", t.seat);
+            let key = model.key(Action::Seat);
+            let text = format!("{} writes {thread}: {key} takes its seat", t.seat);
             model.say(text);
         }
         None => {}

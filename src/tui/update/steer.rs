@@ -93,9 +93,10 @@ fn stop(model: &mut Model, action: Action) -> Vec<Effect> {
         return Vec::new();
     };
     if worker.role == Role::Organizer {
-        model.say(
-            "only workers can be stopped alone: `a` makes the organizer answer, `A` aborts the run",
-        );
+        let (answer, abort) = (model.key(Action::Answer), model.key(Action::Abort));
+        model.say(format!(
+            "only workers can be stopped alone: {answer} makes the organizer answer, {abort} aborts the run"
+        ));
         return Vec::new();
     }
     if worker.ended() {

@@ -62,7 +62,10 @@ fn pointed_at(model: &Model) -> Result<Option<u64>, String> {
         return Ok(None);
     };
     if model.timeline.lived {
-        return Err("the cursor stands on milliseconds: `T` turns to steps".into());
+        let key = model.key(Action::TimeAxis);
+        return Err(format!(
+            "the cursor stands on milliseconds: {key} turns to steps"
+        ));
     }
     let lane = model.ideal.schedule.lanes.get(&id);
     let tokens: u64 = lane

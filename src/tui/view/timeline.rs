@@ -188,7 +188,8 @@ fn bottom(model: &Model, rows: usize, area: Rect, buffer: &mut Buffer) {
     let hidden = model.shown().len().saturating_sub(rows);
     let mut right = area.right().saturating_sub(1);
     if hidden > 0 {
-        let text = format!(" {hidden} more lanes ");
+        let word = if hidden == 1 { "lane" } else { "lanes" };
+        let text = format!(" {hidden} more {word} ");
         let cells = u16::try_from(text.len()).unwrap_or(0);
         if cells < area.width {
             right = right.saturating_sub(cells);
