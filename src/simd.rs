@@ -49,6 +49,13 @@ pub fn dot(a: &[f32], b: &[f32]) -> f32 {
     sum(a, b, |a, b| a * b)
 }
 
+/// Sum of a slice.
+#[inline(always)]
+#[must_use]
+pub fn sum_of(values: &[f32]) -> f32 {
+    sum(values, values, |a, _| a)
+}
+
 /// Sum of squares, in f64 across blocks so that it holds for a million numbers.
 #[must_use]
 pub fn norm_squared(values: &[f32]) -> f64 {

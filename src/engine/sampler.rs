@@ -5,6 +5,7 @@
 //! what it would have decoded alone.
 
 use super::contract::{Sampling, TokenId};
+use crate::simd::{exp, largest, sum_of, vectorized};
 use std::cmp::Ordering;
 
 /// Hash of a sequence's key, made once.
@@ -63,41 +64,21 @@ pub struct Choice {
 /// logit is a number.
 #[must_use]
 pub fn sample(
-    mut logits: Vec<f32>,
+    logits: &[f32],
     sampling: &Sampling,
     key: Key,
     position: usize,
     decoded: impl Iterator<Item = TokenId>,
 ) -> Option<Choice> {
-    penalize(&mut logits, sampling.repetition_penalty, decoded);
-    let max = logits
-        .iter()
-        .copied()
-        .filter(|l| !l.is_nan())
-        .fold(f32::NEG_INFINITY, f32::max);
-    if max == f32::NEG_INFINITY {
-        return None;
-    }
+    let penalized = penalize(logits, sampling.repetition_penalty, decoded);
+    let logits = penalized.as_deref().unwrap_or(logits);
     let greedy = sampling.temperature.partial_cmp(&0.0) != Some(Ordering::Greater);
     let scale = if greedy {
         1.0
     } else {
         1.0 / sampling.temperature
     };
-    // unnormalised probabilities; the most likely token has 1
-    let mut weights = logits;
-    let mut total = 0.0f64;
-    for weight in &mut weights {
-        *weight = if *weight == max {
-            1.0
-        } else {
-            ((*weight - max) * scale).exp()
-        };
-        if !weight.is_finite() {
-            *weight = 0.0;
-        }
-        total += f64::from(*weight);
-    }
+    let (weights, total) = weigh(logits, scale)?;
     let log_of = |weight: f32| (f64::from(weight) / total).ln() as f32;
     let token = if greedy {
         weights.iter().position(|w| *w == 1.0)?
@@ -114,10 +95,41 @@ pub fn sample(
     })
 }
 
-fn penalize(logits: &mut [f32], penalty: f32, decoded: impl Iterator<Item = TokenId>) {
+/// Probabilities before they are divided by their sum, and that sum. The most likely token has 1; what is no
+/// number has 0. `None` when no logit is a number.
+fn weigh(logits: &[f32], scale: f32) -> Option<(Vec<f32>, f64)> {
+    let mut weights = vec![0.0f32; logits.len()];
+    let mut total = 0.0;
+    let max = vectorized(
+        #[inline(always)]
+        || {
+            let max = largest(logits);
+            // sums of short stretches in f32, of all of them in f64
+            for (weights, logits) in weights.chunks_mut(1024).zip(logits.chunks(1024)) {
+                for (weight, logit) in weights.iter_mut().zip(logits) {
+                    let value = exp((logit - max) * scale);
+                    let value = if *logit == max { 1.0 } else { value };
+                    // false for what is no number
+                    *weight = if value <= 1.0 { value } else { 0.0 };
+                }
+                total += f64::from(sum_of(weights));
+            }
+            max
+        },
+    );
+    (max > f32::NEG_INFINITY).then_some((weights, total))
+}
+
+/// Logits in which tokens that were decoded before are less likely; `None` where that changes nothing.
+fn penalize(
+    logits: &[f32],
+    penalty: f32,
+    decoded: impl Iterator<Item = TokenId>,
+) -> Option<Vec<f32>> {
     if penalty == 1.0 || penalty.partial_cmp(&0.0) != Some(Ordering::Greater) {
-        return;
+        return None;
     }
+    let mut logits = logits.to_vec();
     let mut seen: Vec<TokenId> = decoded.collect();
     seen.sort_unstable();
     seen.dedup();
@@ -130,6 +142,7 @@ fn penalize(logits: &mut [f32], penalty: f32, decoded: impl Iterator<Item = Toke
             };
         }
     }
+    Some(logits)
 }
 
 /// Draw among the tokens that the filters leave.
@@ -146,12 +159,7 @@ fn pick(weights: &[f32], total: f64, sampling: &Sampling, draw: f64) -> usize {
     // tokens below this floor cannot be in the nucleus: all of them together weigh less than what it leaves out
     let floor = top_p.map_or(0.0, |p| (1.0 - p) * total / weights.len() as f64) as f32;
     let floor = floor.max(min_p.min(1.0)).min(1.0);
-    let mut kept: Vec<(usize, f32)> = weights
-        .iter()
-        .copied()
-        .enumerate()
-        .filter(|(_, w)| *w > 0.0 && *w >= floor)
-        .collect();
+    let mut kept = above(weights, floor);
     kept.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
     if let Some(k) = top_k {
         kept.truncate(k);
@@ -166,6 +174,27 @@ fn pick(weights: &[f32], total: f64, sampling: &Sampling, draw: f64) -> usize {
     }
     let sum = kept.iter().map(|(_, w)| f64::from(*w)).sum();
     walk(kept.iter().copied(), sum, draw)
+}
+
+/// Tokens that weigh anything, and no less than `floor`, in order.
+fn above(weights: &[f32], floor: f32) -> Vec<(usize, f32)> {
+    const STRETCH: usize = 64;
+    let mut kept = Vec::new();
+    vectorized(
+        #[inline(always)]
+        || {
+            for (at, stretch) in weights.chunks(STRETCH).enumerate() {
+                // nearly all tokens are in stretches without a likely one
+                if largest(stretch) < floor {
+                    continue;
+                }
+                let numbered = stretch.iter().copied().enumerate();
+                let numbered = numbered.filter(|(_, w)| *w > 0.0 && *w >= floor);
+                kept.extend(numbered.map(|(i, w)| (at * STRETCH + i, w)));
+            }
+        },
+    );
+    kept
 }
 
 /// The token at share `draw` of the cumulated weight.
@@ -219,7 +248,7 @@ mod tests {
         let draws = 20_000;
         for position in 0..draws {
             let choice = sample(
-                logits.to_vec(),
+                logits,
                 sampling,
                 Key::new("k"),
                 position,
@@ -255,7 +284,7 @@ mod tests {
     #[test]
     fn greedy_takes_the_first_of_the_best() {
         let choice = sample(
-            vec![0.0, 3.0, 3.0],
+            &[0.0, 3.0, 3.0],
             &plain(0.0),
             Key::new(""),
             0,
@@ -312,7 +341,7 @@ mod tests {
         };
         let choose = |decoded: Vec<TokenId>| {
             sample(
-                vec![3.0, 2.0, -1.0],
+                &[3.0, 2.0, -1.0],
                 &sampling,
                 Key::new(""),
                 0,
@@ -333,7 +362,7 @@ mod tests {
         };
         let logits: Vec<f32> = [0.2f32, 0.5, 0.3].iter().map(|p| p.ln()).collect();
         let choice =
-            sample(logits, &sampling, Key::new(""), 0, std::iter::empty()).expect("numbers");
+            sample(&logits, &sampling, Key::new(""), 0, std::iter::empty()).expect("numbers");
         assert_eq!(
             choice.alternatives.iter().map(|a| a.0).collect::<Vec<_>>(),
             [1, 2]
@@ -345,7 +374,7 @@ mod tests {
     #[test]
     fn logits_that_are_no_numbers_choose_nothing() {
         let none = sample(
-            vec![f32::NAN; 3],
+            &[f32::NAN; 3],
             &plain(1.0),
             Key::new(""),
             0,
@@ -365,7 +394,7 @@ mod tests {
             position in 0usize..1000,
         ) {
             let sampling = Sampling { temperature, top_k, top_p, min_p, ..Sampling::default() };
-            let chosen = sample(logits.clone(), &sampling, Key::new("p"), position, std::iter::empty());
+            let chosen = sample(&logits, &sampling, Key::new("p"), position, std::iter::empty());
             match chosen {
                 Some(choice) => prop_assert!(logits[choice.token as usize] > f32::NEG_INFINITY),
                 None => prop_assert!(logits.iter().all(|l| l.is_nan() || *l == f32::NEG_INFINITY)),

@@ -38,9 +38,8 @@ pub fn sample_unless(
     decoded: impl Iterator<Item = TokenId> + Clone,
     forbidden: impl Fn(TokenId) -> bool,
 ) -> Option<(Choice, Vec<TokenId>)> {
-    let draw =
-        |logits: Vec<f32>, key: Key| sample(logits, sampling, key, position, decoded.clone());
-    let first = draw(logits.to_vec(), key)?;
+    let draw = |logits: &[f32], key: Key| sample(logits, sampling, key, position, decoded.clone());
+    let first = draw(logits, key)?;
     if !forbidden(first.token) {
         return Some((first, Vec::new()));
     }
@@ -57,7 +56,7 @@ pub fn sample_unless(
                 }
             }
         }
-        let Some(choice) = draw(masked.clone(), key.again(attempt)) else {
+        let Some(choice) = draw(&masked, key.again(attempt)) else {
             break;
         };
         if !forbidden(choice.token) {

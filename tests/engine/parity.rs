@@ -2,26 +2,35 @@
 
 use crate::support::{MODELS, fixture};
 use candle_core::Device;
-use orgtop::engine::local::attention::HostArena;
 use orgtop::engine::local::checkpoint::{Checkpoint, read_json};
 use orgtop::engine::local::config::Config;
+use orgtop::engine::local::device::DeviceModel;
 use orgtop::engine::local::gguf::Header;
+use orgtop::engine::local::host::HostModel;
 use orgtop::engine::local::load::Source;
-use orgtop::engine::local::model::{Arena, Batch, Model, Segment};
+use orgtop::engine::local::model::{Batch, Network, Segment};
 use orgtop::engine::local::pages::{PageId, pages_for};
-use orgtop::engine::local::portable::DeviceArena;
 use orgtop::engine::local::safetensors::Shards;
 use orgtop::engine::local::weights::Weights;
 use std::fs::File;
 use std::path::Path;
 
-pub fn model(name: &str) -> Model {
+/// Pages of the caches.
+const PAGES: usize = 8;
+
+/// A checkpoint, ready to be loaded for either way of computing.
+pub struct Files {
+    pub config: Config,
+    source: Source,
+}
+
+pub fn model(name: &str) -> Files {
     model_at(&fixture(name))
 }
 
-pub fn model_at(path: &Path) -> Model {
+pub fn model_at(path: &Path) -> Files {
     let checkpoint = Checkpoint::locate(path).expect("the model is there");
-    let (config, mut source) = match &checkpoint {
+    let (config, source) = match &checkpoint {
         Checkpoint::Folder { folder, weights } => {
             let json = read_json(&folder.join("config.json")).expect("config.json reads");
             let shards = Shards::open(weights).expect("headers read");
@@ -39,8 +48,24 @@ pub fn model_at(path: &Path) -> Model {
             )
         }
     };
-    let weights = Weights::load(&mut source, &config, &Device::Cpu).expect("weights load");
-    Model::new(config, weights, Device::Cpu)
+    Files { config, source }
+}
+
+impl Files {
+    /// The network in plain memory, and in tensors.
+    fn both(&mut self) -> [(&'static str, Box<dyn Network>); 2] {
+        let (source, config) = (&mut self.source, &self.config);
+        let tiles = Weights::load(source, config, &Device::Cpu).expect("weights load");
+        let tensors = Weights::load(source, config, &Device::Cpu).expect("weights load");
+        let device = DeviceModel::new(config.clone(), tensors, PAGES, Device::Cpu);
+        [
+            (
+                "in place",
+                Box::new(HostModel::new(config.clone(), tiles, PAGES)),
+            ),
+            ("gathered", Box::new(device.expect("small arena"))),
+        ]
+    }
 }
 
 /// Token ids and the logits `[tokens][vocab]` that transformers computed.
@@ -58,16 +83,8 @@ fn expected(name: &str) -> (Vec<u32>, Vec<Vec<f32>>) {
     (tokens, rows)
 }
 
-fn arenas(config: &Config) -> [(&'static str, Arena); 2] {
-    let device = DeviceArena::new(config, 8, &Device::Cpu).expect("small arena");
-    [
-        ("in place", Arena::Host(HostArena::new(config, 8))),
-        ("gathered", Arena::Device(device)),
-    ]
-}
-
 /// Logits of all `tokens`, computed in chunks of the given sizes on pages in falling order.
-fn logits(model: &Model, arena: &mut Arena, tokens: &[u32], chunks: &[usize]) -> Vec<Vec<f32>> {
+fn logits(network: &mut dyn Network, tokens: &[u32], chunks: &[usize]) -> Vec<Vec<f32>> {
     let pages: Vec<PageId> = (0..pages_for(tokens.len()) as u32)
         .map(|p| PageId(7 - p))
         .collect();
@@ -82,34 +99,57 @@ fn logits(model: &Model, arena: &mut Arena, tokens: &[u32], chunks: &[usize]) ->
             }],
             wanted: (0..*size).collect(),
         };
-        let rows = model
-            .forward(arena, &batch)
-            .expect("the pass succeeds")
-            .expect("logits are wanted");
-        out.extend(rows.to_vec2::<f32>().expect("f32 rows"));
+        let vocab = network.config().vocab;
+        let rows = network.forward(&batch).expect("the pass succeeds");
+        out.extend(rows.chunks_exact(vocab).map(<[f32]>::to_vec));
         start += size;
     }
     out
 }
 
-/// How far logits may differ between the two attention paths.
-pub const EXACT: f32 = 2e-3;
+/// How nearly the two ways of computing must agree.
+pub enum Agreement {
+    /// Both multiply the same numbers.
+    Exact,
+    /// Products round their input to 8 bits, each way in blocks of its own.
+    Rounded,
+}
 
-/// The same where products round their input to 8 bits: a difference in the last digit can become one of a step.
-pub const ROUNDED: f32 = 0.1;
+/// Logits after the last of `tokens`, in plain memory.
+pub fn in_place(mut files: Files, tokens: &[u32]) -> Vec<f32> {
+    let [(_, mut host), _] = files.both();
+    let all = logits(host.as_mut(), tokens, &[tokens.len()]);
+    all.last().cloned().unwrap_or_default()
+}
 
-/// Logits after the last of `tokens`; both attention paths must agree.
-pub fn last_logits(model: &Model, tokens: &[u32], tolerance: f32) -> Vec<f32> {
-    let [host, gathered] = arenas(&model.config).map(|(_, mut arena)| {
-        let all = logits(model, &mut arena, tokens, &[tokens.len()]);
+/// The same; computing in tensors must agree.
+pub fn last_logits(mut files: Files, tokens: &[u32], agreement: &Agreement) -> Vec<f32> {
+    let [host, gathered] = files.both().map(|(_, mut network)| {
+        let all = logits(network.as_mut(), tokens, &[tokens.len()]);
         all.last().cloned().unwrap_or_default()
     });
-    let worst = worst(std::slice::from_ref(&host), &[gathered]);
-    assert!(
-        worst < tolerance,
-        "the two attention paths differ by {worst}"
-    );
+    match agreement {
+        Agreement::Exact => {
+            let worst = worst(std::slice::from_ref(&host), &[gathered]);
+            assert!(worst < 2e-3, "the two ways differ by {worst}");
+        }
+        Agreement::Rounded => {
+            let likeness = likeness(&host, &gathered);
+            assert!(likeness > 0.998, "the two ways are alike by {likeness}");
+        }
+    }
     host
+}
+
+/// Cosine of the angle between two rows of logits.
+pub fn likeness(a: &[f32], b: &[f32]) -> f64 {
+    let dot = |a: &[f32], b: &[f32]| -> f64 {
+        a.iter()
+            .zip(b)
+            .map(|(x, y)| f64::from(*x) * f64::from(*y))
+            .sum()
+    };
+    dot(a, b) / (dot(a, a) * dot(b, b)).sqrt()
 }
 
 fn worst(a: &[Vec<f32>], b: &[Vec<f32>]) -> f32 {
@@ -121,10 +161,9 @@ fn worst(a: &[Vec<f32>], b: &[Vec<f32>]) -> f32 {
 #[test]
 fn logits_equal_those_of_transformers() {
     for name in MODELS {
-        let model = model(name);
         let (tokens, expected) = expected(name);
-        for (path, mut arena) in arenas(&model.config) {
-            let ours = logits(&model, &mut arena, &tokens, &[tokens.len()]);
+        for (path, mut network) in model(name).both() {
+            let ours = logits(network.as_mut(), &tokens, &[tokens.len()]);
             let worst = worst(&ours, &expected);
             assert!(worst < 1e-4, "{name}, {path}: logits differ by {worst}");
         }
@@ -134,7 +173,6 @@ fn logits_equal_those_of_transformers() {
 #[test]
 fn logits_do_not_depend_on_how_a_prompt_is_chunked() {
     for name in MODELS {
-        let model = model(name);
         let (tokens, expected) = expected(name);
         for chunks in [
             vec![1; 40],
@@ -142,8 +180,8 @@ fn logits_do_not_depend_on_how_a_prompt_is_chunked() {
             vec![33, 7],
             vec![5, 27, 1, 1, 6],
         ] {
-            for (path, mut arena) in arenas(&model.config) {
-                let ours = logits(&model, &mut arena, &tokens, &chunks);
+            for (path, mut network) in model(name).both() {
+                let ours = logits(network.as_mut(), &tokens, &chunks);
                 let worst = worst(&ours, &expected);
                 assert!(
                     worst < 1e-4,
@@ -157,9 +195,8 @@ fn logits_do_not_depend_on_how_a_prompt_is_chunked() {
 #[test]
 fn logits_do_not_depend_on_who_else_is_in_the_batch() {
     for name in MODELS {
-        let model = model(name);
         let (tokens, expected) = expected(name);
-        for (path, mut arena) in arenas(&model.config) {
+        for (path, mut network) in model(name).both() {
             // three sequences that are prefixes of one another, each on pages of its own
             let lens = [40, 9, 34];
             let firsts = [0, 2, 3];
@@ -178,12 +215,7 @@ fn logits_do_not_depend_on_who_else_is_in_the_batch() {
                     pages: pages(i, len - 1),
                 });
             }
-            assert!(
-                model
-                    .forward(&mut arena, &batch)
-                    .expect("it computes")
-                    .is_none()
-            );
+            assert!(network.forward(&batch).expect("it computes").is_empty());
             let mut batch = Batch::default();
             for (i, len) in lens.into_iter().enumerate() {
                 batch.tokens.push(tokens[len - 1]);
@@ -194,11 +226,9 @@ fn logits_do_not_depend_on_who_else_is_in_the_batch() {
                     pages: pages(i, len),
                 });
             }
-            let rows = model
-                .forward(&mut arena, &batch)
-                .expect("it computes")
-                .expect("logits");
-            let ours = rows.to_vec2::<f32>().expect("f32 rows");
+            let vocab = network.config().vocab;
+            let rows = network.forward(&batch).expect("it computes");
+            let ours: Vec<Vec<f32>> = rows.chunks_exact(vocab).map(<[f32]>::to_vec).collect();
             let expected: Vec<Vec<f32>> =
                 lens.iter().map(|len| expected[len - 1].clone()).collect();
             let worst = worst(&ours, &expected);

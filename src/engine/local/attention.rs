@@ -7,9 +7,7 @@ use super::config::Config;
 use super::model::{Batch, Rotation};
 use super::pages::{PAGE, PageId};
 use super::rope::RopeLayout;
-use super::weights::Block;
 use crate::simd::{dot, softmax, vectorized};
-use candle_core::{CpuStorage, Device, Result, Storage, Tensor, bail};
 use std::cell::RefCell;
 use std::sync::{Mutex, PoisonError};
 
@@ -25,6 +23,8 @@ pub struct HostArena {
     layout: RopeLayout,
     eps: f32,
     layers: Vec<(Vec<f32>, Vec<f32>)>,
+    /// The result, kept from layer to layer.
+    out: Vec<f32>,
 }
 
 /// One attention head group of one row: what a thread works on at a time.
@@ -57,43 +57,30 @@ impl HostArena {
             layers: (0..config.layers)
                 .map(|_| (vec![0.0; size], vec![0.0; size]))
                 .collect(),
+            out: Vec::new(),
         }
     }
 
-    /// Store the keys and values of `batch` and attend: `q` `[rows, heads * head_dim]`, `k` and `v`
-    /// `[rows, kv_heads * head_dim]`; returns `[rows, heads * head_dim]`.
-    ///
-    /// # Errors
-    /// When a tensor is not contiguous f32 in CPU memory.
+    /// Store the keys and values of `batch` and attend: `q` `[rows, heads * head_dim]` (used up), `k` and `v`
+    /// `[rows, kv_heads * head_dim]`, `norms` of query and key heads; returns `[rows, heads * head_dim]`.
     pub fn attend(
         &mut self,
         layer: usize,
-        block: &Block,
-        (q, k, v): (&Tensor, &Tensor, &Tensor),
+        norms: Option<(&[f32], &[f32])>,
+        (queries, k, v): (&mut [f32], &[f32], &[f32]),
         batch: &Batch,
         rotation: &Rotation,
-    ) -> Result<Tensor> {
+    ) -> &[f32] {
         let (width, kv_width) = (self.heads * self.head_dim, self.kv_heads * self.head_dim);
-        let norms = match &block.qk_norm {
-            Some((q, k)) => Some((read(q, <[f32]>::to_vec)?, read(k, <[f32]>::to_vec)?)),
-            None => None,
-        };
-        let mut queries = read(q, <[f32]>::to_vec)?;
         for (row, query) in queries.chunks_exact_mut(width).enumerate() {
-            self.prepare(query, norms.as_ref().map(|n| n.0.as_slice()), row, rotation);
+            self.prepare(query, norms.map(|n| n.0), row, rotation);
         }
-        read(k, |k| {
-            self.store_keys(
-                layer,
-                k,
-                norms.as_ref().map(|n| n.1.as_slice()),
-                batch,
-                rotation,
-            )
-        })?;
-        read(v, |v| self.store_values(layer, v, batch))?;
+        self.store_keys(layer, k, norms.map(|n| n.1), batch, rotation);
+        self.store_values(layer, v, batch);
 
-        let mut out = vec![0.0; batch.tokens.len() * width];
+        let mut out = std::mem::take(&mut self.out);
+        out.clear();
+        out.resize(batch.tokens.len() * width, 0.0);
         let group = width / self.kv_heads;
         let mut jobs = Vec::with_capacity(batch.tokens.len() * self.kv_heads);
         let mut work = 0;
@@ -125,7 +112,8 @@ impl HostArena {
             candle_core::utils::barrier_pool().execute_chunked(jobs.len(), run);
         }
         drop(jobs);
-        Tensor::from_vec(out, (batch.tokens.len(), width), &Device::Cpu)
+        self.out = out;
+        &self.out
     }
 
     /// Norm (where the family has one) and rotate every head of one row.
@@ -231,16 +219,4 @@ fn slots(batch: &Batch) -> impl Iterator<Item = usize> + '_ {
         (segment.start..segment.start + segment.rows.len())
             .map(|position| segment.pages[position / PAGE].first_slot() + position % PAGE)
     })
-}
-
-/// Look at a contiguous f32 tensor in CPU memory without copying it.
-fn read<T>(tensor: &Tensor, look: impl FnOnce(&[f32]) -> T) -> Result<T> {
-    let (storage, layout) = tensor.storage_and_layout();
-    let Storage::Cpu(CpuStorage::F32(data)) = &*storage else {
-        bail!("expected f32 in CPU memory");
-    };
-    let Some((from, to)) = layout.contiguous_offsets() else {
-        bail!("expected a contiguous tensor");
-    };
-    Ok(look(&data[from..to]))
 }

@@ -1,24 +1,27 @@
 //! The local engine: planner, model and sampler behind the [`Engine`] contract.
 
-use super::model::{Arena, Model};
+use super::model::Network;
 use super::planner::{Plan, Planner};
 use super::text::Text;
 use crate::engine::contract::{
-    ChatMessage, Decoded, Engine, EngineCard, EngineError, SeqOp, StepOutput, StepStats, Stop,
-    TokenId,
+    ChatMessage, Decoded, Engine, EngineCard, EngineError, SeqId, SeqOp, StepOutput, StepStats,
+    Stop, TokenId,
 };
+use crate::engine::sampler::Choice;
 use crate::engine::veto::sample_unless;
-use candle_core::Tensor;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How long a call without operations and without work waits, so that a caller in a loop does not spin.
 const REST: Duration = Duration::from_millis(5);
 
+/// Logits below which waking other threads costs more than drawing from all of them here.
+const WORTH_SHARING: usize = 1 << 17;
+
 /// Decodes on this machine.
 pub struct LocalEngine {
     card: EngineCard,
-    model: Model,
-    arena: Arena,
+    network: Box<dyn Network>,
     planner: Planner,
     text: Text,
 }
@@ -26,55 +29,71 @@ pub struct LocalEngine {
 impl LocalEngine {
     /// Put the parts together.
     #[must_use]
-    pub fn new(card: EngineCard, model: Model, arena: Arena, planner: Planner, text: Text) -> Self {
+    pub fn new(card: EngineCard, network: Box<dyn Network>, planner: Planner, text: Text) -> Self {
         Self {
             card,
-            model,
-            arena,
+            network,
             planner,
             text,
         }
     }
+}
 
-    /// Logits of the rows of `plan` that draw, one after the other.
-    fn compute(&mut self, plan: &Plan) -> Result<Vec<f32>, EngineError> {
-        self.model
-            .forward(&mut self.arena, &plan.batch)
-            .and_then(|logits| {
-                logits.map_or_else(|| Ok(Vec::new()), |l: Tensor| l.flatten_all()?.to_vec1())
-            })
-            .map_err(|e| EngineError::Device(e.to_string()))
-    }
+/// What one sequence draws; `None` where its logits are not numbers.
+type Drawn = Option<(Choice, Vec<TokenId>)>;
 
-    fn draw(&mut self, plan: &Plan, logits: &[f32], output: &mut StepOutput) {
-        let drawing = plan.shares.iter().filter(|share| share.draws);
-        for (share, logits) in drawing.zip(logits.chunks_exact(self.model.config.vocab)) {
-            let Some(sequence) = self.planner.get(share.seq) else {
+/// Draw for every row of logits, one a sequence that draws.
+fn draw(planner: &Planner, text: &Text, plan: &Plan, logits: &[f32]) -> Vec<(SeqId, Drawn)> {
+    let vocabulary = text.vocabulary();
+    let drawing = plan.shares.iter().filter(|share| share.draws);
+    let sequences: Vec<_> = drawing.filter_map(|share| planner.get(share.seq)).collect();
+    let width = logits.len() / sequences.len().max(1);
+    let one = |at: usize| -> Drawn {
+        let sequence = sequences[at];
+        sample_unless(
+            &logits[at * width..(at + 1) * width],
+            &sequence.sampling,
+            sequence.key,
+            sequence.tokens.len(),
+            sequence.decoded_tokens(),
+            |token| {
+                let veto = sequence.forbid.as_ref();
+                veto.is_some_and(|veto| {
+                    veto.0
+                        .forbids(vocabulary.bytes(token), vocabulary.is_eos(token))
+                })
+            },
+        )
+    };
+    let drawn: Vec<Drawn> = if logits.len() < WORTH_SHARING {
+        (0..sequences.len()).map(one).collect()
+    } else {
+        let slots: Vec<Mutex<Drawn>> = sequences.iter().map(|_| Mutex::new(None)).collect();
+        candle_core::utils::barrier_pool().execute_chunked(slots.len(), |range| {
+            for at in range {
+                *slots[at].lock().unwrap_or_else(PoisonError::into_inner) = one(at);
+            }
+        });
+        let open = |slot: Mutex<Drawn>| slot.into_inner().unwrap_or_else(PoisonError::into_inner);
+        slots.into_iter().map(open).collect()
+    };
+    sequences.iter().map(|s| s.id).zip(drawn).collect()
+}
+
+impl LocalEngine {
+    fn decoded(&mut self, drawn: Vec<(SeqId, Drawn)>, output: &mut StepOutput) {
+        for (seq, drawn) in drawn {
+            let Some((choice, vetoed)) = drawn else {
+                self.planner.hold(seq);
+                let why = Stop::Failed("the model's logits are not numbers".into());
+                output.stopped.push((seq, why));
                 continue;
             };
-            let position = sequence.tokens.len();
-            let vocabulary = self.text.vocabulary();
-            let choice = sample_unless(
-                logits,
-                &sequence.sampling,
-                sequence.key,
-                position,
-                sequence.decoded_tokens(),
-                |token| {
-                    sequence.forbid.as_ref().is_some_and(|veto| {
-                        veto.0
-                            .forbids(vocabulary.bytes(token), vocabulary.is_eos(token))
-                    })
-                },
-            );
-            let Some((choice, vetoed)) = choice else {
-                self.planner.hold(share.seq);
-                let why = Stop::Failed("the model's logits are not numbers".into());
-                output.stopped.push((share.seq, why));
+            let Some(sequence) = self.planner.get(seq) else {
                 continue;
             };
             output.decoded.push(Decoded {
-                seq: share.seq,
+                seq,
                 epoch: sequence.epoch,
                 token: choice.token,
                 bytes: self.text.vocabulary().bytes(choice.token).to_vec(),
@@ -83,7 +102,7 @@ impl LocalEngine {
                 alternatives: choice.alternatives,
                 vetoed,
             });
-            self.planner.decoded(share.seq, choice.token);
+            self.planner.decoded(seq, choice.token);
         }
     }
 }
@@ -127,9 +146,13 @@ impl Engine for LocalEngine {
                 std::thread::sleep(REST);
             }
         } else {
-            let logits = self.compute(&plan)?;
+            let logits = self
+                .network
+                .forward(&plan.batch)
+                .map_err(|e| EngineError::Device(e.to_string()))?;
+            let drawn = draw(&self.planner, &self.text, &plan, logits);
             self.planner.computed(&plan);
-            self.draw(&plan, &logits, &mut output);
+            self.decoded(drawn, &mut output);
             output.stats.busy_us = begun.elapsed().as_micros() as u64;
         }
         output.stats = StepStats {

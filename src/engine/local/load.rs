@@ -4,13 +4,11 @@
 
 use super::config::Config;
 use super::gguf::Header;
-use super::packing::pack;
 use super::safetensors::Shards;
-use super::weights::{Block, Linear, Matrix, Weights};
-use candle_core::quantized::GgmlDType;
+use super::weights::{Block, Kept, Linear, Weights};
 use candle_core::{DType, Device, Tensor};
 use std::fs::File;
-use std::sync::Arc;
+use std::marker::PhantomData;
 
 /// A file format that tensors are read from.
 #[derive(Debug)]
@@ -56,12 +54,13 @@ impl Part {
 }
 
 /// Reads tensors of checked shapes onto one device.
-struct Loader<'a> {
+struct Loader<'a, K> {
     source: &'a mut Source,
     device: &'a Device,
+    kept: PhantomData<K>,
 }
 
-impl Loader<'_> {
+impl<K: Kept> Loader<'_, K> {
     fn name(&self, layer: usize, part: Part, kind: &str) -> String {
         let (hf, gguf) = part.names();
         match self.source {
@@ -95,53 +94,38 @@ impl Loader<'_> {
         }
     }
 
-    fn matrix(&mut self, name: &str, out: usize, inner: usize) -> Result<Matrix, String> {
+    fn matrix(&mut self, name: &str, out: usize, inner: usize) -> Result<K::Matrix, String> {
         self.expect(name, &[out, inner])?;
-        match self.source {
-            Source::Safetensors(shards) => {
-                let tensor = shards.load(name, self.device)?;
-                if self.device.is_cpu() {
-                    // candle's CPU backend multiplies f16 serially and bf16 not at all
-                    return tensor
-                        .to_dtype(DType::F32)
-                        .map(Matrix::Dense)
-                        .map_err(|e| e.to_string());
-                }
-                Ok(Matrix::Dense(tensor))
-            }
+        let kept = match self.source {
+            Source::Safetensors(shards) => K::dense(shards.load(name, self.device)?),
             Source::Gguf(header, file) => {
                 let info = header
                     .tensor(name)
                     .ok_or_else(|| format!("tensor `{name}` is missing"))?;
-                let tensor = info.load(file, self.device)?;
-                match tensor.dtype() {
-                    GgmlDType::F32 | GgmlDType::F16 | GgmlDType::BF16 => tensor
-                        .dequantize(self.device)
-                        .map(Matrix::Dense)
-                        .map_err(|e| e.to_string()),
-                    _ => Ok(Matrix::Quantised {
-                        blocks: Arc::new(
-                            pack(tensor, info, self.device).map_err(|e| e.to_string())?,
-                        ),
-                        width: inner,
-                    }),
-                }
+                K::quantised(info.load(file, self.device)?, self.device)
+            }
+        };
+        kept.map_err(|e| e.to_string())
+    }
+
+    fn tensor(&mut self, name: &str, length: usize) -> Result<Tensor, String> {
+        self.expect(name, &[length])?;
+        match self.source {
+            Source::Safetensors(shards) => shards.load(name, self.device),
+            Source::Gguf(header, file) => {
+                let info = header
+                    .tensor(name)
+                    .ok_or_else(|| format!("tensor `{name}` is missing"))?;
+                info.load(file, self.device)?
+                    .dequantize(self.device)
+                    .map_err(|e| e.to_string())
             }
         }
     }
 
-    fn vector(&mut self, name: &str, length: usize) -> Result<Tensor, String> {
-        self.expect(name, &[length])?;
-        let tensor = match self.source {
-            Source::Safetensors(shards) => shards.load(name, self.device)?.to_dtype(DType::F32),
-            Source::Gguf(header, file) => {
-                let info = header
-                    .tensor(name)
-                    .ok_or_else(|| format!("tensor `{name}` is missing"))?;
-                info.load(file, self.device)?.dequantize(self.device)
-            }
-        };
-        tensor.map_err(|e| e.to_string())
+    fn vector(&mut self, name: &str, length: usize) -> Result<K::Vector, String> {
+        let tensor = self.tensor(name, length)?;
+        K::vector(tensor).map_err(|e| e.to_string())
     }
 
     fn linear(
@@ -150,7 +134,7 @@ impl Loader<'_> {
         part: Part,
         out: usize,
         inner: usize,
-    ) -> Result<Linear, String> {
+    ) -> Result<Linear<K>, String> {
         let weight = self.matrix(&self.name(layer, part, "weight"), out, inner)?;
         let bias = self.name(layer, part, "bias");
         let bias = match self.dims(&bias) {
@@ -160,7 +144,7 @@ impl Loader<'_> {
         Ok(Linear { weight, bias })
     }
 
-    fn block(&mut self, layer: usize, c: &Config) -> Result<Block, String> {
+    fn block(&mut self, layer: usize, c: &Config) -> Result<Block<K>, String> {
         let (queries, keys) = (c.heads * c.head_dim, c.kv_heads * c.head_dim);
         let norm = |loader: &mut Self, part, length| {
             let name = loader.name(layer, part, "weight");
@@ -197,13 +181,17 @@ impl Loader<'_> {
     }
 }
 
-impl Weights {
+impl<K: Kept> Weights<K> {
     /// Read the whole network onto `device`, checking every shape against `config` first.
     ///
     /// # Errors
     /// A sentence that names the tensor.
     pub fn load(source: &mut Source, config: &Config, device: &Device) -> Result<Self, String> {
-        let mut loader = Loader { source, device };
+        let mut loader = Loader::<K> {
+            source,
+            device,
+            kept: PhantomData,
+        };
         let name = loader.end_name("model.embed_tokens.weight", "token_embd.weight");
         let embedding = loader.matrix(&name, config.vocab, config.hidden)?;
         let head = if config.tied {
@@ -220,8 +208,9 @@ impl Weights {
         let factors = match loader.dims("rope_freqs.weight") {
             Some(_) => Some(
                 loader
-                    .vector("rope_freqs.weight", config.head_dim / 2)?
-                    .to_vec1::<f32>()
+                    .tensor("rope_freqs.weight", config.head_dim / 2)?
+                    .to_dtype(DType::F32)
+                    .and_then(|t| t.to_vec1::<f32>())
                     .map_err(|e| e.to_string())?,
             ),
             None => None,

@@ -6,7 +6,7 @@
 //! before it is used.
 //!
 //! ```text
-//! open ─ checkpoint ─ gguf / safetensors ─ config, weights ─ model ─ attention | portable
+//! open ─ checkpoint ─ gguf / safetensors ─ config, weights ─ model ─ host (kernels, attention) | device (portable)
 //!            └─ tokenizer_json / tokenizer_gguf ─ tokenizer, chat_template   │
 //! engine ─ planner ─ sequence, pages ────────────────────────────────────────┘
 //! ```
@@ -15,15 +15,17 @@ pub mod attention;
 pub mod chat_template;
 pub mod checkpoint;
 pub mod config;
+pub mod device;
 pub mod engine;
 pub mod gguf;
+pub mod host;
 pub mod inspect;
+pub mod kernels;
 pub mod load;
 pub mod metadata;
 pub mod model;
 mod open;
 mod operations;
-pub mod packing;
 pub mod pages;
 pub mod planner;
 pub mod portable;

@@ -1,15 +1,12 @@
 //! The forward pass: packed rows of many sequences in, logits of some of them out.
 //!
 //! One pass serves decoding and prefill alike. Everything but attention works on rows and does not know
-//! where a sequence begins; attention finds keys and values through the page tables of [`Batch`].
+//! where a sequence begins; attention finds keys and values through the page tables of [`Batch`]. There are two
+//! ways to compute it: [`super::host`] in plain memory on the CPU, [`super::device`] through tensors anywhere.
 
-use super::attention::HostArena;
 use super::config::Config;
 use super::pages::PageId;
-use super::portable::DeviceArena;
-use super::weights::{Block, Weights, forward_each};
-use candle_core::{DType, Device, Module, Result, Tensor};
-use candle_nn::ops::rms_norm;
+use candle_core::Result;
 use std::ops::Range;
 
 /// Rows of one sequence within a batch, at consecutive positions.
@@ -44,7 +41,7 @@ impl Batch {
 }
 
 /// Cosines and sines of each row, `[rows, head_dim / 2]` row-major.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Rotation {
     /// Cosines.
     pub cos: Vec<f32>,
@@ -52,107 +49,30 @@ pub struct Rotation {
     pub sin: Vec<f32>,
 }
 
-/// Keys and values of all pages, where the device wants them.
-#[derive(Debug)]
-pub enum Arena {
-    /// In plain memory, attended over in place.
-    Host(HostArena),
-    /// In tensors of any device, gathered before each attention.
-    Device(DeviceArena),
-}
-
-/// A loaded network.
-#[derive(Debug)]
-pub struct Model {
-    /// Its shape.
-    pub config: Config,
-    weights: Weights,
-    device: Device,
-}
-
-impl Model {
-    /// Put checked weights to work on the device they were loaded onto.
-    #[must_use]
-    pub fn new(config: Config, weights: Weights, device: Device) -> Self {
-        Self {
-            config,
-            weights,
-            device,
+impl Rotation {
+    /// Turn to the positions of `batch`; `frequencies` are radians per position of each pair.
+    pub fn turn(&mut self, batch: &Batch, frequencies: &[f32]) {
+        self.cos.clear();
+        self.sin.clear();
+        for position in batch.positions() {
+            for frequency in frequencies {
+                let (sin, cos) = (position as f32 * frequency).sin_cos();
+                self.cos.push(cos);
+                self.sin.push(sin);
+            }
         }
     }
+}
 
-    /// Where it computes.
-    #[must_use]
-    pub fn device(&self) -> &Device {
-        &self.device
-    }
+/// A loaded network with its cache of keys and values.
+pub trait Network {
+    /// Its shape.
+    fn config(&self) -> &Config;
 
-    /// Compute all rows of `batch`, write their keys and values into `arena`, and return the logits of the
-    /// wanted rows, `[wanted, vocab]` in f32; nothing where none is wanted.
+    /// Compute all rows of `batch`, keep their keys and values, and return the logits of the wanted rows,
+    /// `[wanted, vocab]`; nothing where none is wanted.
     ///
     /// # Errors
     /// When the device fails.
-    pub fn forward(&self, arena: &mut Arena, batch: &Batch) -> Result<Option<Tensor>> {
-        let rotation = self.rotation(batch);
-        let eps = self.config.rms_eps;
-        let ids = Tensor::new(batch.tokens.as_slice(), &self.device)?;
-        let mut x = self.weights.embedding.rows(&ids)?;
-        match arena {
-            Arena::Host(_) => {}
-            Arena::Device(arena) => arena.begin(batch, &rotation)?,
-        }
-        let last = self.weights.blocks.len() - 1;
-        for (layer, block) in self.weights.blocks.iter().enumerate() {
-            let h = rms_norm(&x, &block.attention_norm, eps)?;
-            let [q, k, v] = forward_each([&block.q, &block.k, &block.v], &h)?;
-            let mut attended = match arena {
-                Arena::Host(arena) => arena.attend(layer, block, (&q, &k, &v), batch, &rotation)?,
-                Arena::Device(arena) => arena.attend(layer, block, (q, k, v), batch)?,
-            };
-            if layer == last {
-                if batch.wanted.is_empty() {
-                    return Ok(None);
-                }
-                // nothing after the last attention looks at other rows
-                (x, attended) = self.pick(batch, x, attended)?;
-            }
-            x = (x + block.o.forward(&attended)?)?;
-            x = self.mlp(block, x)?;
-        }
-        let x = rms_norm(&x, &self.weights.norm, eps)?;
-        self.weights
-            .head
-            .forward(&x)?
-            .to_dtype(DType::F32)
-            .map(Some)
-    }
-
-    fn mlp(&self, block: &Block, x: Tensor) -> Result<Tensor> {
-        let h = rms_norm(&x, &block.mlp_norm, self.config.rms_eps)?;
-        let [gate, up] = forward_each([&block.gate, &block.up], &h)?;
-        let gated = (gate.silu()? * up)?;
-        x + block.down.forward(&gated)?
-    }
-
-    fn pick(&self, batch: &Batch, x: Tensor, attended: Tensor) -> Result<(Tensor, Tensor)> {
-        if batch.wanted.len() == batch.tokens.len() {
-            return Ok((x, attended));
-        }
-        let rows: Vec<u32> = batch.wanted.iter().map(|row| *row as u32).collect();
-        let rows = Tensor::new(rows.as_slice(), &self.device)?;
-        Ok((x.index_select(&rows, 0)?, attended.index_select(&rows, 0)?))
-    }
-
-    fn rotation(&self, batch: &Batch) -> Rotation {
-        let size = batch.tokens.len() * self.config.head_dim / 2;
-        let (mut cos, mut sin) = (Vec::with_capacity(size), Vec::with_capacity(size));
-        for position in batch.positions() {
-            for frequency in &self.weights.frequencies {
-                let (s, c) = (position as f32 * frequency).sin_cos();
-                cos.push(c);
-                sin.push(s);
-            }
-        }
-        Rotation { cos, sin }
-    }
+    fn forward(&mut self, batch: &Batch) -> Result<&[f32]>;
 }

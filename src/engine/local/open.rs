@@ -1,19 +1,19 @@
 //! Opening a checkpoint: files, device, weights, vocabulary, pages.
 
-use super::attention::HostArena;
 use super::chat_template::ChatTemplate;
 use super::checkpoint::{Checkpoint, hex, model_error, read_json, sha256_of};
 use super::config::Config;
+use super::device::DeviceModel;
 use super::engine::LocalEngine;
 use super::gguf::Header;
+use super::host::HostModel;
 use super::load::Source;
-use super::model::{Arena, Model};
+use super::model::Network;
 use super::pages::pages_for;
 use super::planner::Planner;
-use super::portable::DeviceArena;
 use super::safetensors::Shards;
 use super::text::Text;
-use super::weights::Weights;
+use super::weights::{InTensors, InTiles, Weights};
 use super::{tokenizer_gguf, tokenizer_json};
 use crate::engine::contract::{Engine, EngineCard, EngineError, ModelCard};
 use candle_core::Device;
@@ -87,7 +87,7 @@ pub fn open(path: &Path, options: &Options) -> Result<Box<dyn Engine>, EngineErr
     // the hash reads the same files as the loader does, at the same time
     let hashed = checkpoint.weights().to_vec();
     let hashing = std::thread::spawn(move || sha256_of(&hashed));
-    let loaded = load(&checkpoint, &device)?;
+    let loaded = load(&checkpoint, &device, options.attention)?;
     let weights_sha256 = hashing
         .join()
         .unwrap_or_else(|_| Err("hashing the weights failed".into()))
@@ -108,13 +108,6 @@ pub fn open(path: &Path, options: &Options) -> Result<Box<dyn Engine>, EngineErr
     // an arena larger than 64 full contexts is never filled
     let most = pages_for(config.context).saturating_mul(64);
     let pages = (budget / config.page_bytes()).clamp(1, most.min(u32::MAX as usize / 64));
-    let arena = match (&device, options.attention) {
-        (Device::Cpu, AttentionPath::ByDevice) => Arena::Host(HostArena::new(&config, pages)),
-        _ => Arena::Device(
-            DeviceArena::new(&config, pages, &device)
-                .map_err(|e| EngineError::Device(e.to_string()))?,
-        ),
-    };
     let card = EngineCard {
         kind: "local".into(),
         device: device_name(&device),
@@ -134,28 +127,57 @@ pub fn open(path: &Path, options: &Options) -> Result<Box<dyn Engine>, EngineErr
         .prefill_rows
         .unwrap_or(if device.is_cpu() { 64 } else { 512 });
     let planner = Planner::new(pages as u32, config.context, config.vocab, rows);
-    let model = Model::new(config, loaded.weights, device);
-    Ok(Box::new(LocalEngine::new(
-        card,
-        model,
-        arena,
-        planner,
-        loaded.text,
-    )))
+    let network: Box<dyn Network> = match loaded.weights {
+        Numbers::Tiles(weights) => Box::new(HostModel::new(config, weights, pages)),
+        Numbers::Tensors(weights) => Box::new(
+            DeviceModel::new(config, weights, pages, device)
+                .map_err(|e| EngineError::Device(e.to_string()))?,
+        ),
+    };
+    let engine = LocalEngine::new(card, network, planner, loaded.text);
+    Ok(Box::new(engine))
+}
+
+/// A network's numbers, as the forward pass of the device wants them.
+enum Numbers {
+    Tiles(Weights<InTiles>),
+    Tensors(Weights<InTensors>),
+}
+
+impl Numbers {
+    fn load(
+        source: &mut Source,
+        config: &Config,
+        device: &Device,
+        attention: AttentionPath,
+    ) -> Result<Self, String> {
+        match (device, attention) {
+            (Device::Cpu, AttentionPath::ByDevice) => {
+                Weights::load(source, config, device).map(Self::Tiles)
+            }
+            _ => Weights::load(source, config, device).map(Self::Tensors),
+        }
+    }
 }
 
 struct Loaded {
     config: Config,
-    weights: Weights,
+    weights: Numbers,
     text: Text,
     tokenizer_sha256: String,
     dtype: String,
     parameters: u64,
 }
 
-fn load(checkpoint: &Checkpoint, device: &Device) -> Result<Loaded, EngineError> {
+fn load(
+    checkpoint: &Checkpoint,
+    device: &Device,
+    attention: AttentionPath,
+) -> Result<Loaded, EngineError> {
     match checkpoint {
-        Checkpoint::Gguf(path) => load_gguf(path, device).map_err(|e| model_error(path, e)),
+        Checkpoint::Gguf(path) => {
+            load_gguf(path, device, attention).map_err(|e| model_error(path, e))
+        }
         Checkpoint::Folder { folder, weights } => {
             let fail = |message: String| model_error(folder, message);
             let (config, text) = folder_text(folder)?;
@@ -164,7 +186,7 @@ fn load(checkpoint: &Checkpoint, device: &Device) -> Result<Loaded, EngineError>
             let (dtype, parameters) = (shards.main_dtype().to_lowercase(), shards.parameters());
             let mut source = Source::Safetensors(shards);
             Ok(Loaded {
-                weights: Weights::load(&mut source, &config, device).map_err(fail)?,
+                weights: Numbers::load(&mut source, &config, device, attention).map_err(fail)?,
                 config,
                 text,
                 tokenizer_sha256,
@@ -205,7 +227,7 @@ pub fn folder_text(folder: &Path) -> Result<(Config, Text), EngineError> {
     Ok((config, text))
 }
 
-fn load_gguf(path: &Path, device: &Device) -> Result<Loaded, String> {
+fn load_gguf(path: &Path, device: &Device, attention: AttentionPath) -> Result<Loaded, String> {
     let header = Header::read(path)?;
     let config = Config::from_gguf(&header)?;
     let vocabulary = tokenizer_gguf::from_gguf(&header)?;
@@ -220,7 +242,7 @@ fn load_gguf(path: &Path, device: &Device) -> Result<Loaded, String> {
     let (dtype, parameters) = (header.main_dtype(), header.parameters());
     let file = File::open(path).map_err(|e| e.to_string())?;
     Ok(Loaded {
-        weights: Weights::load(&mut Source::Gguf(header, file), &config, device)?,
+        weights: Numbers::load(&mut Source::Gguf(header, file), &config, device, attention)?,
         text: Text::new(vocabulary, template, config.vocab),
         config,
         tokenizer_sha256,

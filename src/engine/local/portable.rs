@@ -7,7 +7,7 @@ use super::config::Config;
 use super::model::{Batch, Rotation, Segment};
 use super::pages::PAGE;
 use super::rope::RopeLayout;
-use super::weights::Block;
+use super::weights::{Block, InTensors};
 use candle_core::{DType, Device, Result, Tensor};
 use candle_nn::ops::{rms_norm, softmax_last_dim};
 use candle_nn::rotary_emb::{rope, rope_i};
@@ -143,7 +143,7 @@ impl DeviceArena {
     pub fn attend(
         &mut self,
         layer: usize,
-        block: &Block,
+        block: &Block<InTensors>,
         (q, k, v): (Tensor, Tensor, Tensor),
         batch: &Batch,
     ) -> Result<Tensor> {

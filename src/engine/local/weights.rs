@@ -1,23 +1,97 @@
-//! The numbers of a network: matrices (dense or quantised) and vectors.
+//! The numbers of a network: matrices (dense or quantised) and vectors, kept as the forward pass wants them.
 //!
 //! Where they come from is the business of [`super::load`].
 
-use candle_core::quantized::QTensor;
-use candle_core::{DType, Module, Result, Tensor};
+use super::kernels::Tiles;
+use candle_core::quantized::{GgmlDType, QTensor};
+use candle_core::{DType, Device, Result, Tensor};
+use std::fmt::Debug;
 use std::sync::Arc;
 
-/// A matrix `[out, in]`, as it is multiplied with.
+/// A way to keep the numbers of a network.
+pub trait Kept: Debug + Clone {
+    /// A matrix `[out, in]`.
+    type Matrix: Debug + Clone;
+    /// A vector of f32.
+    type Vector: Debug + Clone;
+
+    /// Keep a matrix of f32, f16 or bf16.
+    ///
+    /// # Errors
+    /// When the device fails.
+    fn dense(matrix: Tensor) -> Result<Self::Matrix>;
+
+    /// Keep a matrix of a GGUF storage type.
+    ///
+    /// # Errors
+    /// When the device fails.
+    fn quantised(matrix: QTensor, device: &Device) -> Result<Self::Matrix>;
+
+    /// Keep a vector of f32.
+    ///
+    /// # Errors
+    /// When the device fails.
+    fn vector(vector: Tensor) -> Result<Self::Vector>;
+}
+
+/// In plain memory, for this crate's own kernels.
+#[derive(Debug, Clone)]
+pub struct InTiles;
+
+impl Kept for InTiles {
+    type Matrix = Arc<Tiles>;
+    type Vector = Vec<f32>;
+
+    fn dense(matrix: Tensor) -> Result<Arc<Tiles>> {
+        Tiles::dense(&matrix).map(Arc::new)
+    }
+
+    fn quantised(matrix: QTensor, _device: &Device) -> Result<Arc<Tiles>> {
+        Tiles::quantised(&matrix).map(Arc::new)
+    }
+
+    fn vector(vector: Tensor) -> Result<Vec<f32>> {
+        vector.to_dtype(DType::F32)?.to_vec1()
+    }
+}
+
+/// In tensors of any device that candle knows.
+#[derive(Debug, Clone)]
+pub struct InTensors;
+
+impl Kept for InTensors {
+    type Matrix = Matrix;
+    type Vector = Tensor;
+
+    fn dense(matrix: Tensor) -> Result<Matrix> {
+        if matrix.device().is_cpu() {
+            // candle's CPU backend multiplies f16 serially and bf16 not at all
+            return matrix.to_dtype(DType::F32).map(Matrix::Dense);
+        }
+        Ok(Matrix::Dense(matrix))
+    }
+
+    fn quantised(matrix: QTensor, device: &Device) -> Result<Matrix> {
+        match matrix.dtype() {
+            GgmlDType::F32 | GgmlDType::F16 | GgmlDType::BF16 => {
+                matrix.dequantize(device).map(Matrix::Dense)
+            }
+            _ => Ok(Matrix::Quantised(Arc::new(matrix))),
+        }
+    }
+
+    fn vector(vector: Tensor) -> Result<Tensor> {
+        vector.to_dtype(DType::F32)
+    }
+}
+
+/// A matrix `[out, in]` in tensors.
 #[derive(Debug, Clone)]
 pub enum Matrix {
     /// f32 on the CPU; as stored (f32, f16, bf16) on other devices.
     Dense(Tensor),
     /// Blocks of a GGUF storage type.
-    Quantised {
-        /// `[out, in]` or wider: rows may be padded with zeros, see [`super::packing`].
-        blocks: Arc<QTensor>,
-        /// `in`.
-        width: usize,
-    },
+    Quantised(Arc<QTensor>),
 }
 
 impl Matrix {
@@ -29,9 +103,7 @@ impl Matrix {
         match self {
             Self::Dense(w) if w.dtype() == DType::F32 => x.matmul(&w.t()?),
             Self::Dense(w) => x.to_dtype(w.dtype())?.matmul(&w.t()?)?.to_dtype(DType::F32),
-            Self::Quantised { blocks, width } => {
-                widened(x, *width, blocks)?.apply_op1_no_bwd(blocks.as_ref())
-            }
+            Self::Quantised(blocks) => x.apply_op1_no_bwd(blocks.as_ref()),
         }
     }
 
@@ -42,26 +114,27 @@ impl Matrix {
     pub fn rows(&self, ids: &Tensor) -> Result<Tensor> {
         match self {
             Self::Dense(w) => w.index_select(ids, 0)?.to_dtype(DType::F32),
-            Self::Quantised { blocks, width } => blocks
-                .embedding(ids)?
-                .narrow(1, 0, *width)?
-                .contiguous()?
-                .to_dtype(DType::F32),
+            Self::Quantised(blocks) => blocks.embedding(ids)?.to_dtype(DType::F32),
         }
     }
 }
 
 /// A matrix with an optional bias.
 #[derive(Debug, Clone)]
-pub struct Linear {
+pub struct Linear<K: Kept> {
     /// `[out, in]`.
-    pub weight: Matrix,
+    pub weight: K::Matrix,
     /// `[out]`, f32.
-    pub bias: Option<Tensor>,
+    pub bias: Option<K::Vector>,
 }
 
-impl Linear {
-    fn biased(&self, y: Tensor) -> Result<Tensor> {
+impl Linear<InTensors> {
+    /// Multiply rows and add the bias.
+    ///
+    /// # Errors
+    /// When shapes do not fit or the device fails.
+    pub fn forward(&self, x: &Tensor) -> Result<Tensor> {
+        let y = self.weight.forward(x)?;
         match &self.bias {
             Some(bias) => y.broadcast_add(bias),
             None => Ok(y),
@@ -69,86 +142,42 @@ impl Linear {
     }
 }
 
-impl Module for Linear {
-    fn forward(&self, x: &Tensor) -> Result<Tensor> {
-        self.biased(self.weight.forward(x)?)
-    }
-}
-
-/// Multiply the same rows with several matrices, as `[a.forward(x), b.forward(x), …]`. Where the device has
-/// a kernel for it, rows are quantised once and threads meet once for all of them.
-///
-/// # Errors
-/// When shapes do not fit or the device fails.
-pub fn forward_each<const N: usize>(linears: [&Linear; N], x: &Tensor) -> Result<[Tensor; N]> {
-    let blocks = linears.map(|l| match &l.weight {
-        Matrix::Quantised { blocks, width } => Some((blocks.as_ref(), *width)),
-        Matrix::Dense(_) => None,
-    });
-    let fused = match blocks.first() {
-        Some(Some((first, width))) if blocks.iter().all(Option::is_some) => {
-            let all: Vec<&QTensor> = blocks.iter().flatten().map(|(b, _)| *b).collect();
-            QTensor::gemv_fused_shared_lhs(&all, &widened(x, *width, first)?)?
-        }
-        _ => None,
-    };
-    let products = match fused {
-        Some(products) => products,
-        None => linears
-            .iter()
-            .map(|l| l.weight.forward(x))
-            .collect::<Result<_>>()?,
-    };
-    let biased = linears.iter().zip(products).map(|(l, y)| l.biased(y));
-    <[Tensor; N]>::try_from(biased.collect::<Result<Vec<_>>>()?)
-        .map_err(|_| candle_core::Error::Msg("one product for each matrix was expected".into()))
-}
-
-/// Rows of `width` made as wide as the rows of `blocks`, with zeros.
-fn widened(x: &Tensor, width: usize, blocks: &QTensor) -> Result<Tensor> {
-    let (_, padded) = blocks.shape().dims2()?;
-    if padded == width {
-        return Ok(x.clone());
-    }
-    x.pad_with_zeros(1, 0, padded - width)
-}
-
 /// One block.
 #[derive(Debug, Clone)]
-pub struct Block {
+pub struct Block<K: Kept> {
     /// Norm before attention, `[hidden]`.
-    pub attention_norm: Tensor,
+    pub attention_norm: K::Vector,
     /// Queries, `[heads * head_dim, hidden]`.
-    pub q: Linear,
+    pub q: Linear<K>,
     /// Keys, `[kv_heads * head_dim, hidden]`.
-    pub k: Linear,
+    pub k: Linear<K>,
     /// Values, `[kv_heads * head_dim, hidden]`.
-    pub v: Linear,
+    pub v: Linear<K>,
     /// Norms of each query and key head, `[head_dim]` (Qwen3).
-    pub qk_norm: Option<(Tensor, Tensor)>,
+    pub qk_norm: Option<(K::Vector, K::Vector)>,
     /// Output of attention, `[hidden, heads * head_dim]`.
-    pub o: Linear,
+    pub o: Linear<K>,
     /// Norm before the MLP, `[hidden]`.
-    pub mlp_norm: Tensor,
+    pub mlp_norm: K::Vector,
     /// `[intermediate, hidden]`.
-    pub gate: Linear,
+    pub gate: Linear<K>,
     /// `[intermediate, hidden]`.
-    pub up: Linear,
+    pub up: Linear<K>,
     /// `[hidden, intermediate]`.
-    pub down: Linear,
+    pub down: Linear<K>,
 }
 
 /// A whole network.
 #[derive(Debug, Clone)]
-pub struct Weights {
+pub struct Weights<K: Kept> {
     /// `[vocab, hidden]`.
-    pub embedding: Matrix,
+    pub embedding: K::Matrix,
     /// The blocks, first to last.
-    pub blocks: Vec<Block>,
+    pub blocks: Vec<Block<K>>,
     /// Last norm, `[hidden]`.
-    pub norm: Tensor,
+    pub norm: K::Vector,
     /// `[vocab, hidden]`; the embedding itself where tied.
-    pub head: Matrix,
+    pub head: K::Matrix,
     /// Radians per position of each rotated pair, `[head_dim / 2]`.
     pub frequencies: Vec<f32>,
 }

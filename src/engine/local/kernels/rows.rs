@@ -1,0 +1,118 @@
+//! Input rows of products: as they are, and rounded to 8 bits.
+
+use super::tiles::BLOCK;
+use crate::simd::vectorized;
+
+/// Rows `[rows, width]`, f32, beside their rounded form: signed bytes with one scale a block of 32.
+#[derive(Debug, Default)]
+pub struct Rows {
+    pub(super) count: usize,
+    pub(super) width: usize,
+    pub(super) values: Vec<f32>,
+    /// Four bytes each, `[rows, width / 4]`; empty until [`Rows::round`].
+    pub(super) words: Vec<i32>,
+    /// `[rows, width / 32]`.
+    pub(super) scales: Vec<f32>,
+    /// Sums of the rounded numbers of each half of a block, `[rows, width / 32, 2]`.
+    pub(super) sums: Vec<[i32; 2]>,
+}
+
+impl Rows {
+    /// How many rows there are.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// All numbers, row after row.
+    #[must_use]
+    pub fn values(&self) -> &[f32] {
+        &self.values
+    }
+
+    /// Make room for `count` rows of `width` numbers and let `fill` write them; what was there before is gone.
+    pub fn write(&mut self, count: usize, width: usize, fill: impl FnOnce(&mut [f32])) {
+        (self.count, self.width) = (count, width);
+        self.words.clear();
+        self.values.resize(count * width, 0.0);
+        fill(&mut self.values);
+    }
+
+    /// Take over `count` rows.
+    ///
+    /// # Panics
+    /// When the numbers are not as many for each row.
+    pub fn take(&mut self, values: &[f32], count: usize) {
+        assert!(values.len().is_multiple_of(count), "whole rows");
+        self.write(count, values.len() / count, |into| {
+            into.copy_from_slice(values)
+        });
+    }
+
+    /// Round all rows, unless that is done already.
+    ///
+    /// # Panics
+    /// When the width is no multiple of 32.
+    pub(super) fn round(&mut self) {
+        if !self.words.is_empty() {
+            return;
+        }
+        assert!(self.width.is_multiple_of(BLOCK), "{} in blocks", self.width);
+        let blocks = self.values.len() / BLOCK;
+        self.words.resize(blocks * BLOCK / 4, 0);
+        self.scales.resize(blocks, 0.0);
+        self.sums.resize(blocks, [0; 2]);
+        let (values, words) = (&self.values, &mut self.words);
+        let (scales, sums) = (&mut self.scales, &mut self.sums);
+        vectorized(
+            #[inline(always)]
+            || {
+                let blocks = values
+                    .chunks_exact(BLOCK)
+                    .zip(words.chunks_exact_mut(BLOCK / 4));
+                for ((values, words), (scale, sums)) in
+                    blocks.zip(scales.iter_mut().zip(sums.iter_mut()))
+                {
+                    (*scale, *sums) = round_block(values, words);
+                }
+            },
+        );
+    }
+}
+
+/// Largest magnitude becomes 127. A block with a number that is none, or infinite, gets a scale that is none, so that
+/// the products of the row show it.
+#[inline(always)]
+fn round_block(values: &[f32], words: &mut [i32]) -> (f32, [i32; 2]) {
+    // adding 1.5 * 2^23 leaves the rounded integer in the low bits
+    const ROUND: f32 = 12_582_912.0;
+    let (mut lanes, mut poison) = ([0.0f32; 16], [0.0f32; 16]);
+    for half in values.chunks_exact(16) {
+        for ((lane, poison), value) in lanes.iter_mut().zip(&mut poison).zip(half) {
+            // 0 for every number, none for what is none or infinite
+            *poison += value - value;
+            let magnitude = value.abs();
+            *lane = if magnitude > *lane { magnitude } else { *lane };
+        }
+    }
+    let largest = lanes
+        .iter()
+        .fold(0.0f32, |a, b| if *b > a { *b } else { a });
+    let scale = largest / 127.0 + poison.iter().sum::<f32>();
+    let inverse = if scale > 0.0 { 1.0 / scale } else { 0.0 };
+    let mut rounded = [0i32; BLOCK];
+    for (rounded, value) in rounded.iter_mut().zip(values) {
+        let value = value * inverse;
+        // rounding can take the largest a little beyond; comparisons are false for what is no number
+        let value = if value < 127.0 { value } else { 127.0 };
+        let value = if value > -127.0 { value } else { -127.0 };
+        *rounded = (value + ROUND).to_bits() as i32 - ROUND.to_bits() as i32;
+    }
+    for (i, word) in words.iter_mut().enumerate() {
+        let byte = |j: usize| (rounded[i * 4 + j] & 0xff) << (8 * j);
+        *word = byte(0) | byte(1) | byte(2) | byte(3);
+    }
+    let sum = |half: &[i32]| half.iter().sum();
+    let (first, second) = rounded.split_at(BLOCK / 2);
+    (scale, [sum(first), sum(second)])
+}
