@@ -11,6 +11,9 @@ use half::{bf16, f16};
 #[repr(C, align(64))]
 pub struct Line(pub [u8; 64]);
 
+/// How many lines ahead memory is asked for: the hardware alone does not look past a page.
+pub const AHEAD: usize = 40;
+
 /// 16 numbers of half size, one a row.
 pub type Halves = [u16; 16];
 
@@ -36,6 +39,8 @@ pub trait Lanes: Copy {
     const MOST_ROWS: usize;
 
     unsafe fn bytes(line: &Line) -> Self::Bytes;
+    /// Ask for the memory some lines further on, which need not exist.
+    unsafe fn ahead(line: &Line);
     /// Low and high four bits of each byte.
     unsafe fn nibbles(bytes: Self::Bytes) -> (Self::Bytes, Self::Bytes);
     unsafe fn int(value: i32) -> Self::Int;
@@ -83,6 +88,9 @@ impl Lanes for Portable {
     unsafe fn bytes(line: &Line) -> [u8; 64] {
         line.0
     }
+
+    #[inline(always)]
+    unsafe fn ahead(_line: &Line) {}
 
     #[inline(always)]
     unsafe fn nibbles(bytes: [u8; 64]) -> ([u8; 64], [u8; 64]) {

@@ -86,7 +86,9 @@ pub(super) unsafe fn quantised<L: Lanes, S: Shape, const M: usize>(
                     L::int(-S::CENTRE * sum)
                 });
                 for line in part * lines..(part + 1) * lines {
-                    let bytes = L::bytes(panel.lines.get_unchecked(block * S::LINES + line));
+                    let line_at = panel.lines.get_unchecked(block * S::LINES + line);
+                    L::ahead(line_at);
+                    let bytes = L::bytes(line_at);
                     if S::NIBBLES {
                         let (low, high) = L::nibbles(bytes);
                         for row in 0..M {

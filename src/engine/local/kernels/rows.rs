@@ -90,7 +90,7 @@ fn round_block(values: &[f32], words: &mut [i32]) -> (f32, [i32; 2]) {
     for half in values.chunks_exact(16) {
         for ((lane, poison), value) in lanes.iter_mut().zip(&mut poison).zip(half) {
             // 0 for every number, none for what is none or infinite
-            *poison += value - value;
+            *poison += value * 0.0;
             let magnitude = value.abs();
             *lane = if magnitude > *lane { magnitude } else { *lane };
         }

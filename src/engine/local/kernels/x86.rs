@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code)]
 
-use super::lanes::{Floats, Halves, Lanes, Line};
+use super::lanes::{AHEAD, Floats, Halves, Lanes, Line};
 use std::arch::x86_64::*;
 
 /// 16 rows in one register. Needs avx512f, avx512bw and avx512vnni.
@@ -22,6 +22,12 @@ impl Lanes for Avx512 {
     #[inline(always)]
     unsafe fn bytes(line: &Line) -> __m512i {
         unsafe { _mm512_load_si512(line.0.as_ptr().cast()) }
+    }
+
+    #[inline(always)]
+    unsafe fn ahead(line: &Line) {
+        let at = std::ptr::from_ref(line).wrapping_add(AHEAD);
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(at.cast()) }
     }
 
     #[inline(always)]
@@ -124,6 +130,12 @@ impl Lanes for Avx2 {
                 _mm256_load_si256(at.add(32).cast()),
             ]
         }
+    }
+
+    #[inline(always)]
+    unsafe fn ahead(line: &Line) {
+        let at = std::ptr::from_ref(line).wrapping_add(AHEAD);
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(at.cast()) }
     }
 
     #[inline(always)]
