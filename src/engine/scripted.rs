@@ -521,13 +521,8 @@ mod tests {
         let last = e.advance(vec![]).unwrap();
         assert!(last.decoded.is_empty());
         assert_eq!(last.stopped, [(SeqId(1), Stop::Exhausted)]);
-        assert_eq!(
-            e.advance(vec![]).unwrap(),
-            StepOutput {
-                stats: e.advance(vec![]).unwrap().stats,
-                ..StepOutput::default()
-            }
-        );
+        let after = e.advance(vec![]).unwrap();
+        assert!(after.decoded.is_empty() && after.stopped.is_empty());
     }
 
     #[test]
