@@ -134,9 +134,15 @@ pub struct RunArgs {
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "People and tools")]
 pub struct PeopleArgs {
-    /// Give a seat to a person or a tool: organizer=human, 2=human, 3=tool:NAME
+    /// Give a seat to a person a tool or a server: organizer=human, 2=server:NAME, 3=tool:NAME
     #[arg(long, value_name = "THREAD=SEAT", value_parser = seat)]
     pub seat: Vec<(ThreadId, Seat)>,
+    /// Who writes the workers that nobody else is named for: model, human, server:NAME, tool:NAME
+    #[arg(long, value_name = "SEAT", value_parser = str::parse::<Seat>)]
+    pub workers: Option<Seat>,
+    /// Workers that differ, by name: a TOML file; the organizer chooses one as in <FORK-2>@calc ...</FORK-2>
+    #[arg(long, value_name = "FILE")]
+    pub roster: Option<PathBuf>,
     /// Ask a person before these take effect: fork, answer, tool
     #[arg(long, value_name = "WHAT", value_delimiter = ',', value_parser = str::parse::<AskKind>)]
     pub ask: Vec<AskKind>,
@@ -259,6 +265,9 @@ pub struct ResumeArgs {
     /// Script to go on with
     #[arg(long, value_name = "FILE")]
     pub script: Option<PathBuf>,
+    /// The roster it was begun with
+    #[arg(long, value_name = "FILE")]
+    pub roster: Option<PathBuf>,
     /// Go on even if the model is not the recorded one
     #[arg(long)]
     pub other_model: bool,

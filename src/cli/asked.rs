@@ -8,9 +8,9 @@ use super::run::{
     Front, audience, check_seats, fresh_seed, read_orders, read_query, show, where_to_record,
 };
 use super::screen::Shown;
-use super::server;
 use super::settings::{ConfigFile, RunOptions, ScreenOptions};
 use super::{demo, presets};
+use super::{roster, server};
 use crate::live::{Plan, RunConfig, Start};
 use crate::record::{Header, Merge, Policy, store};
 use crate::task::Task;
@@ -47,7 +47,6 @@ impl Asked {
     /// An unknown preset, an unreadable query.
     pub fn new(args: RunArgs, config: &ConfigFile) -> anyhow::Result<Self> {
         let options = args.options.or(config.run.clone());
-        check_seats(&args.people, config)?;
         let question = match (args.preset, args.task) {
             (Some(name), _) => preset(&name)?,
             (None, Some(spec)) => Question::Task(spec),
@@ -73,6 +72,7 @@ impl Asked {
         header: &Header,
         source: &Source,
         script: Option<PathBuf>,
+        roster: Option<PathBuf>,
         config: &ConfigFile,
     ) -> Self {
         let mut options = config.run.clone();
@@ -97,6 +97,8 @@ impl Asked {
                 seat: header.seats.clone().into_iter().collect(),
                 ask: header.ask.clone(),
                 plan: header.plan,
+                workers: Some(header.workers.clone()),
+                roster,
             },
             output: OutputArgs::on_screen(),
             record: None,
@@ -190,6 +192,8 @@ impl Asked {
             self.script.clone(),
             serves,
         )?;
+        let roster = roster::read(self.people.roster.as_deref(), config, &self.options)?;
+        check_seats(&self.people, &roster)?;
         let orders = read_orders(&self.output)?;
         let open = source.open(&self.options)?;
         let now = jiff::Zoned::now();
@@ -201,6 +205,8 @@ impl Asked {
                 config: RunConfig {
                     task,
                     seats: self.people.seat.iter().cloned().collect(),
+                    workers: self.people.workers.clone().unwrap_or(roster.workers),
+                    roster: roster.seats,
                     ask: self.people.ask.clone(),
                     plan: self.people.plan,
                     ..self.options.config(query, self.seed)
@@ -211,7 +217,8 @@ impl Asked {
             file,
             orders,
             audience: audience(&self.output, screen),
-            tools: config.tools.clone(),
+            tools: roster.tools,
+            servers: roster.servers,
         };
         Ok((plan, source.to_string()))
     }

@@ -174,7 +174,9 @@ fn file_name(path: &Path) -> String {
     )
 }
 
-fn caps(options: &RunOptions) -> Caps {
+/// What every request to a server is capped by.
+#[must_use]
+pub fn caps(options: &RunOptions) -> Caps {
     let usual = Limits::default();
     Caps {
         organizer: options.max_organizer.unwrap_or(usual.organizer),

@@ -18,6 +18,7 @@ mod recover;
 mod replay;
 mod rerun;
 mod resume;
+mod roster;
 mod run;
 mod screen;
 mod server;

@@ -150,7 +150,7 @@ fn take_over(
         args.script.clone(),
         Embedded::for_query(&header.query),
     )?;
-    let asked = Asked::after(header, &source, args.script.clone(), config);
+    let asked = Asked::after(header, &source, args.script.clone(), None, config);
     let open = source.open(&config.run)?;
     let open = if args.other_model {
         open
@@ -178,6 +178,7 @@ fn take_over(
         orders: VecDeque::new(),
         audience: Audience::Person,
         tools: config.tools.clone(),
+        servers: server::beside(config, &config.run),
     };
     let output = OutputArgs::on_screen();
     let front = Front {

@@ -78,6 +78,7 @@ pub fn run(args: RerunArgs, config: &ConfigFile) -> anyhow::Result<Exit> {
         orders,
         audience: Audience::Nobody,
         tools: config.tools.clone(),
+        servers: server::beside(config, &config.run),
     };
     let finished = headless::finish(plan)?;
     let again = line_of(&finished.header, &finished.history);

@@ -5,9 +5,9 @@ use super::asked::Asked;
 use super::engine::{Embedded, Source};
 use super::inspect::fold;
 use super::run::{Front, audience, read_orders, show};
-use super::server;
 use super::settings::{ConfigFile, ScreenOptions};
 use super::{Exit, demo, output};
+use super::{roster, server};
 use crate::live::{OpenEngine, Plan, Start};
 use crate::org::RunEnd;
 use crate::record::Header;
@@ -46,7 +46,14 @@ pub fn run(args: ResumeArgs, config: &ConfigFile, screen: &ScreenOptions) -> any
         args.script.clone(),
         Embedded::for_query(&folded.header.query),
     )?;
-    let asked = Asked::after(&folded.header, &source, args.script, config);
+    let asked = Asked::after(
+        &folded.header,
+        &source,
+        args.script,
+        args.roster.clone(),
+        config,
+    );
+    let roster = roster::read(args.roster.as_deref(), config, &config.run)?;
     let open = source.open(&config.run)?;
     let open = if args.other_model {
         open
@@ -55,7 +62,8 @@ pub fn run(args: ResumeArgs, config: &ConfigFile, screen: &ScreenOptions) -> any
     };
     let demo = args.output.demo.as_deref().map(demo::read).transpose()?;
     let mut plan = Plan {
-        tools: config.tools.clone(),
+        tools: roster.tools,
+        servers: roster.servers,
         open,
         start: Start::Resumed(args.file.clone()),
         file: Some(args.file),

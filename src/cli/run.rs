@@ -2,11 +2,12 @@
 
 use super::args::{OutputArgs, PeopleArgs, RunArgs};
 use super::asked::Asked;
+use super::roster::Roster;
 use super::screen::Shown;
 use super::settings::{ConfigFile, RunOptions, ScreenOptions};
 use super::{Exit, Usage, headless, presets};
 use crate::live::{Audience, Order, Plan, launch, parse_orders};
-use crate::org::{BreakpointState, Command, Seat};
+use crate::org::{BreakpointState, Command, Seat, ThreadId};
 use crate::record::store;
 use crate::tui::app::Accepts;
 use crate::tui::demo::{Demo, Manner};
@@ -121,19 +122,31 @@ pub fn alone(
 }
 
 /// Seats that nobody can take are wrong before anything is loaded.
-pub(super) fn check_seats(people: &PeopleArgs, config: &ConfigFile) -> anyhow::Result<()> {
-    for (thread, seat) in &people.seat {
+pub(super) fn check_seats(people: &PeopleArgs, roster: &Roster) -> anyhow::Result<()> {
+    let seats = people
+        .seat
+        .iter()
+        .map(|(thread, seat)| (Some(*thread), seat));
+    for (thread, seat) in seats.chain(people.workers.iter().map(|seat| (None, seat))) {
         let why = match seat {
-            Seat::Tool(name) if thread.is_organizer() => {
+            Seat::Tool(name) if thread.is_some_and(ThreadId::is_organizer) => {
                 format!("tool `{name}` cannot organize: it can only serve a sub-query")
             }
-            Seat::Tool(name) if !config.tools.contains_key(name) => {
+            Seat::Tool(name) if !roster.tools.contains_key(name) => {
                 format!("there is no tool `{name}`: name it in the config file as [tools.{name}]")
             }
-            Seat::Server(name) => format!("server `{name}` cannot take a seat"),
+            Seat::Server(name) if !roster.servers.contains_key(name) => {
+                format!(
+                    "there is no server `{name}`: name it in the config file as [servers.{name}]"
+                )
+            }
             _ => continue,
         };
-        return Err(Usage(format!("--seat {thread}={seat}: {why}")).into());
+        let flag = match thread {
+            Some(thread) => format!("--seat {thread}={seat}"),
+            None => format!("--workers {seat}"),
+        };
+        return Err(Usage(format!("{flag}: {why}")).into());
     }
     Ok(())
 }

@@ -2,9 +2,11 @@
 
 use super::Usage;
 use super::settings::{ConfigFile, RunOptions};
-use crate::engine::remote::ServerOptions;
+use crate::engine::remote::{self, Caps, ServerOptions};
+use crate::live::{OpenBeside, ServerSet};
 use crate::record::Header;
 use std::path::Path;
+use std::sync::Arc;
 
 /// The server that options mean, if they mean one: one that the config file names, or a URL. `--model` is
 /// then the name of a model there.
@@ -40,6 +42,26 @@ pub fn wanted(options: &RunOptions, config: &ConfigFile) -> Result<Option<Server
         .check()
         .map_err(|why| Usage(format!("--server {}: {why}", shown(text))))?;
     Ok(Some(server))
+}
+
+/// The servers of the config file, to be opened when a seat needs one.
+pub fn beside(config: &ConfigFile, options: &RunOptions) -> ServerSet {
+    let caps = super::engine::caps(options);
+    config
+        .servers
+        .iter()
+        .map(|(name, server)| (name.clone(), opener(server, caps)))
+        .collect()
+}
+
+/// How to open a server beside a session's own engine.
+pub fn opener(server: &ServerOptions, caps: Caps) -> OpenBeside {
+    let server = server.clone();
+    Arc::new(move || {
+        let mut engine = remote::connect(&server, caps)?;
+        engine.never_wait();
+        Ok(Box::new(engine))
+    })
 }
 
 /// What may be repeated of a URL: not what stands before an `@`.

@@ -2,10 +2,11 @@
 
 use super::config::{RunConfig, messages};
 use super::emitter::Emitter;
+use super::engines::Engines;
 use super::mailbox::{Mailbox, Phase};
 use super::session::{Audience, Intent, Session, Wish};
-use crate::engine::{Engine, EngineError};
-use crate::org::{Author, Body, Organization, Role, ThreadId};
+use crate::engine::EngineError;
+use crate::org::{Author, Body, Organization, Role, Seat, ThreadId};
 use crate::protocol::Grammar;
 use crate::record::{Header, History, Merge, Policy, Recorder};
 use crate::task::{Task, merged};
@@ -17,20 +18,24 @@ impl Session {
     /// # Errors
     /// When the organizer's prompt cannot be rendered or encoded.
     pub fn begin(
-        mut engine: Box<dyn Engine>,
+        engines: impl Into<Engines>,
         header: Header,
         config: &RunConfig,
         recorder: Option<Recorder>,
         mailbox: Option<Arc<Mailbox>>,
         audience: Audience,
     ) -> Result<Self, EngineError> {
-        let prompt = engine.prompt(
+        let mut engines = engines.into();
+        let organizer = header.seats.get(&ThreadId::ORGANIZER);
+        let desk = engines.desk(organizer.unwrap_or(&Seat::Model))?;
+        let prompt = engines.prompt(
+            desk,
             &messages(&header.prompts.organizer, &header.query),
             header.thinking,
         )?;
         let org = Organization::new(header.capacity, header.tau);
         let emitter = Emitter::new(org, History::default(), recorder, mailbox);
-        let mut session = Self::new(engine, emitter, header, audience);
+        let mut session = Self::new(engines, emitter, header, audience);
         session.set_speed(config.tokens_per_s);
         session.announce();
         let seat = session.seat_of(ThreadId::ORGANIZER);

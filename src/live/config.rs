@@ -1,8 +1,9 @@
 //! What a run is asked to be.
 
 use crate::engine::{ChatMessage, ChatRole, EngineCard, Sampling};
+use crate::org::roster::instructions;
 use crate::org::rules::{Overflow, Strictness};
-use crate::org::{AskKind, DEFAULT_TAU, Seat, ThreadId};
+use crate::org::{AskKind, DEFAULT_TAU, RosterSeat, Seat, ThreadId};
 use crate::protocol::prompt;
 use crate::record::{FORMAT, Header, Limits, Merge, Policy, PoolPolicy, Prompts, VERSION};
 use std::collections::BTreeMap;
@@ -38,6 +39,10 @@ pub struct RunConfig {
     pub tokens_per_s: u32,
     /// Who writes which thread from the start, where it is not the model.
     pub seats: BTreeMap<ThreadId, Seat>,
+    /// Who writes the workers that nobody else was named for.
+    pub workers: Seat,
+    /// Seats that a Fork can address by name.
+    pub roster: Vec<RosterSeat>,
     /// What waits for a person's word.
     pub ask: Vec<AskKind>,
     /// Whether the first Forks stand on a board until they are released.
@@ -61,6 +66,8 @@ impl Default for RunConfig {
             guard: false,
             tokens_per_s: 0,
             seats: BTreeMap::new(),
+            workers: Seat::Model,
+            roster: Vec::new(),
             ask: Vec::new(),
             plan: false,
         }
@@ -83,7 +90,9 @@ impl RunConfig {
     pub fn header(&self, id: String, created: String, engine: &EngineCard) -> Header {
         let capacity = self.capacity();
         let organizer = match self.policy {
-            Policy::Asyncthink => prompt::organizer(capacity.saturating_sub(1)),
+            Policy::Asyncthink => {
+                prompt::organizer(capacity.saturating_sub(1)) + &instructions(&self.roster)
+            }
             Policy::Sequential => prompt::SEQUENTIAL.to_owned(),
             Policy::Parallel => prompt::parallel(self.k),
         };
@@ -98,7 +107,7 @@ impl RunConfig {
                 organizer,
                 worker: prompt::WORKER.to_owned(),
                 sub_organizer: if self.limits.depth > 1 {
-                    prompt::sub_organizer(capacity.saturating_sub(1))
+                    prompt::sub_organizer(capacity.saturating_sub(1)) + &instructions(&self.roster)
                 } else {
                     String::new()
                 },
@@ -119,6 +128,8 @@ impl RunConfig {
             sampling: self.sampling.clone(),
             limits: self.limits,
             seats: self.seats.clone(),
+            workers: self.workers.clone(),
+            roster: self.roster.clone(),
             ask: self.ask.clone(),
             plan: self.plan,
             guard: self.guard,

@@ -109,7 +109,7 @@ impl Traveller {
         let header = config.header(number.to_string(), String::new(), &desk.card);
         let mailbox = (keep == Keep::Events).then(Arc::<Mailbox>::default);
         let session = Session::begin(
-            Box::new(desk),
+            Box::new(desk) as Box<dyn Engine>,
             header,
             config,
             None,

@@ -108,7 +108,7 @@ impl Session {
         if ids.is_empty() {
             return;
         }
-        let bytes = TextBytes(self.engine.decode(&ids));
+        let bytes = TextBytes(self.engines.decode(&ids));
         self.emitter
             .emit(Author::Guard, Some(id), None, Body::Veto { ids, bytes });
     }

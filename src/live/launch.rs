@@ -1,13 +1,14 @@
 //! Starting a session on its own thread, so that a screen can be drawn before the model is loaded.
 
 use super::config::RunConfig;
+use super::engines::{Engines, ServerSet};
 use super::mailbox::{Mailbox, Phase};
 use super::orders::Order;
 use super::session::{Audience, Finished, Session};
 use super::take_over::Departure;
 use super::tool::ToolSet;
 use crate::engine::{Engine, EngineError};
-use crate::org::Command;
+use crate::org::{Command, Organization, Seat};
 use crate::record::{Header, OpenError, Recorder, restore};
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -59,6 +60,8 @@ pub struct Plan {
     pub audience: Audience,
     /// Programs that can take a worker's seat.
     pub tools: ToolSet,
+    /// Engines beside the session's own that can take a seat.
+    pub servers: ServerSet,
 }
 
 /// Why a session did not start or did not finish.
@@ -158,13 +161,18 @@ pub fn launch(plan: Plan) -> Handle {
     }
 }
 
+/// The seats of threads that go on.
+fn seats_in(org: &Organization) -> impl Iterator<Item = &Seat> {
+    org.threads().filter(|t| !t.ended()).map(|t| &t.seat)
+}
+
 fn run(
     plan: Plan,
     commands: &Receiver<Command>,
     mailbox: &Arc<Mailbox>,
 ) -> Result<Finished, LiveError> {
-    let engine = (plan.open)()?;
-    let card = engine.card();
+    let mut engines = Engines::new((plan.open)()?, plan.servers);
+    let card = engines.card();
     tracing::info!(
         model = card.model.name,
         device = card.device,
@@ -180,28 +188,38 @@ fn run(
             created,
         } => {
             tracing::info!(id, file = ?plan.file, "session begins");
-            let header = config.header(id, created, engine.card());
-
+            let header = config.header(id, created, engines.card());
+            engines.open_for(header.seats.values())?;
             let recorder = plan
                 .file
                 .map(|file| Recorder::create(&file, &header))
                 .transpose()?;
-            Session::begin(engine, header, &config, recorder, posted, plan.audience)?
+            Session::begin(engines, header, &config, recorder, posted, plan.audience)?
         }
         Start::From { departure, header } => {
             tracing::info!(id = header.id, file = ?plan.file, "session goes on from another");
+            let state = departure.history.state(departure.place, &header);
+            engines.open_for(seats_in(&state))?;
             let recorder = plan
                 .file
                 .map(|file| Recorder::create(&file, &header))
                 .transpose()?;
-            Session::take_over(engine, *header, &departure, recorder, posted, plan.audience)
+            Session::take_over(
+                engines,
+                *header,
+                &departure,
+                recorder,
+                posted,
+                plan.audience,
+            )
         }
         Start::Resumed(file) => {
             tracing::info!(?file, "session goes on");
             // Appending first: it locks the file and sets a torn end aside.
             let recorder = Recorder::append_to(&file)?.recorder;
             let restored = restore(&file)?;
-            Session::restore(engine, restored, Some(recorder), posted, plan.audience)
+            engines.open_for(seats_in(&restored.organization))?;
+            Session::restore(engines, restored, Some(recorder), posted, plan.audience)
         }
     };
     session.set_orders(plan.orders);

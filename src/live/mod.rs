@@ -11,6 +11,7 @@
 //! | `splice` | text nobody decodes; starting workers |
 //! | `subtree` | workers of workers: ends that take others along |
 //! | `steer` | what commands do |
+//! | `engines`, `desk` | the session's own engine and those beside it; which thread is at which |
 //! | `lost` | a server that is out of reach for now |
 //! | `guard` | which tokens are forbidden |
 //! | `breakpoint` | watching for places to stop at |
@@ -30,7 +31,9 @@ mod begin;
 mod breakpoint;
 mod config;
 mod convoy;
+mod desk;
 mod emitter;
+mod engines;
 mod guard;
 mod happened;
 mod launch;
@@ -54,6 +57,7 @@ mod travel;
 
 pub use config::RunConfig;
 pub use convoy::{Arrival, Keep, travel_together};
+pub use engines::{Engines, OpenBeside, ServerSet};
 pub use happened::Happened;
 pub use launch::{Handle, LiveError, OpenEngine, Plan, Start, launch};
 pub use mailbox::{Batch, Mailbox, Phase, Report};

@@ -5,12 +5,13 @@
 //! commands queued again.
 
 use super::emitter::Emitter;
+use super::engines::Engines;
 use super::mailbox::Mailbox;
 use super::rescan::{feed, grammar};
 use super::runner::{Blocked, Deferred, Runner, Wrote};
 use super::session::{Audience, Intent, Session, Wish};
 use super::travel::Kept;
-use crate::engine::{Engine, SeqOp};
+use crate::engine::SeqOp;
 use crate::org::{
     Author, Body, Command, OpKind, Outcome, RunEnd, SpliceKind, Status, ThreadEnd, ThreadId, WaitOn,
 };
@@ -43,14 +44,14 @@ impl Reread {
 impl Session {
     /// A session that goes on where `restored` ends. The recorder must append to the same file.
     pub fn restore(
-        engine: Box<dyn Engine>,
+        engines: impl Into<Engines>,
         restored: Restored,
         recorder: Option<Recorder>,
         mailbox: Option<Arc<Mailbox>>,
         audience: Audience,
     ) -> Self {
         let emitter = Emitter::new(restored.organization, restored.history, recorder, mailbox);
-        let mut session = Self::new(engine, emitter, restored.header, audience);
+        let mut session = Self::new(engines.into(), emitter, restored.header, audience);
         session.announce();
         // For the screen, and for commands that wait for something.
         session.emitter.recall_all();
@@ -82,7 +83,12 @@ impl Session {
         };
         let (ended, acted) = (thread.ended(), thread.acted);
         let grammar = grammar(&self.header, id, thread.role);
+        self.engines.recall(&recorded.tokens());
         let mut held = 0;
+        // What another engine decoded is text to this one: then nothing is taken from the record as it is.
+        let translated = (!ended && kept.is_none())
+            .then(|| self.translated(id, recorded))
+            .flatten();
         if ended {
             let seq = self.new_seq();
             self.runners
@@ -90,11 +96,13 @@ impl Session {
         } else if let Some(kept) = kept {
             held = kept.len;
             self.take_up(id, grammar, recorded.prompt.len(), *kept);
+        } else if let Some(context) = &translated {
+            held = usize::MAX;
+            self.open_with(id, grammar, context);
         } else {
             self.open(id, grammar, &recorded.prompt);
             held = recorded.prompt.len();
         }
-        self.engine.recall(&recorded.tokens());
         let mut place = recorded.prompt.len();
         let Some(runner) = self.runners.get_mut(&id) else {
             return reread;
@@ -135,6 +143,9 @@ impl Session {
                 } => reread.forked.extend(fork_index(&piece.bytes)),
                 _ => {}
             }
+        }
+        if let Some(context) = translated {
+            runner.context = context.iter().map(|(ids, _)| ids.len()).sum();
         }
         let acted = usize::try_from(acted).unwrap_or(usize::MAX);
         runner

@@ -7,8 +7,10 @@ use super::runner::Runner;
 use super::session::Session;
 use super::splice::Origin;
 use super::steer::refused;
+use crate::org::roster::{Addressed, addressed};
 use crate::org::{
-    Author, Body, Command, OpKind, Outcome, Seat, Seq, SpliceKind, Status, ThreadId, WaitOn,
+    Author, Body, Command, ErrorKind, OpKind, Outcome, Seat, Seq, SpliceKind, Status, ThreadId,
+    WaitOn,
 };
 use crate::protocol::{Position, Tag};
 use std::collections::BTreeMap;
@@ -25,7 +27,35 @@ impl Session {
             .flatten()
             .find_map(|id| self.seats.get(&id).or_else(|| self.header.seats.get(&id)))
             .cloned()
-            .unwrap_or_default()
+            .unwrap_or_else(|| {
+                if id.is_organizer() {
+                    Seat::Model
+                } else {
+                    self.header.workers.clone()
+                }
+            })
+    }
+
+    /// Reads the address of a sub-query: who is to serve it, and what is left of it. A name that nobody has
+    /// is an error, and anybody serves the whole text.
+    pub(super) fn readdressed(&mut self, id: ThreadId, query: &str) -> String {
+        let (seat, rest) = match addressed(&self.header.roster, query) {
+            Addressed::Anybody => return query.to_owned(),
+            Addressed::To(seat, rest) => (seat.seat.clone(), rest.to_owned()),
+            Addressed::Unknown(name) => {
+                let names: Vec<&str> = self.header.roster.iter().map(|s| s.name.as_str()).collect();
+                let message = format!(
+                    "{id} is addressed to `@{name}`, whom nobody knows; there are {}. Anybody serves it",
+                    names.join(", ")
+                );
+                let parent = id.parent().unwrap_or(ThreadId::ORGANIZER);
+                self.error(parent, ErrorKind::NoSuchSeat, None, message);
+                return query.to_owned();
+            }
+        };
+        // Whom a person chose stays chosen.
+        self.seats.entry(id).or_insert(seat);
+        rest
     }
 
     /// Addresses the worker `child`, which has not begun.
@@ -88,8 +118,9 @@ impl Session {
             Seat::Tool(name) => Some(refused(format!(
                 "there is no tool `{name}`; tools are named in the config file as [tools.{name}]"
             ))),
+            Seat::Server(name) if self.engines.names().any(|known| known == name) => None,
             Seat::Server(name) => Some(refused(format!(
-                "server `{name}` cannot take a seat: expected model, human or tool:NAME"
+                "there is no server `{name}`; servers are named in the config file as [servers.{name}]"
             ))),
         }
     }
@@ -117,6 +148,9 @@ impl Session {
         }
         if id.is_organizer() && matches!(to, Seat::Tool(_)) {
             return refused("a tool can only serve a sub-query");
+        }
+        if let Err(refusal) = self.move_to(id, to) {
+            return refusal;
         }
         self.tools.stop(id);
         Outcome::Done

@@ -4,6 +4,7 @@
 //! decides by [`crate::org::rules`] alone. Commands are served between steps only.
 
 use super::emitter::Emitter;
+use super::engines::Engines;
 use super::guard::Told;
 use super::mailbox::Mailbox;
 use super::mailbox::Phase;
@@ -11,7 +12,7 @@ use super::orders::Order;
 use super::runner::{Blocked, Runner};
 use super::splice::Template;
 use super::tool::{ToolSet, Tools};
-use crate::engine::{Engine, EngineError, SeqId, SeqOp, StepOutput};
+use crate::engine::{EngineError, SeqId, SeqOp, StepOutput};
 use crate::org::{Author, Body, Command, ErrorKind, Outcome, RunEnd, Seat, Seq, Step, ThreadId};
 use crate::record::{Header, Health};
 use std::collections::{BTreeMap, VecDeque};
@@ -85,7 +86,7 @@ pub struct Finished {
 
 /// A running session.
 pub struct Session {
-    pub(super) engine: Box<dyn Engine>,
+    pub(super) engines: Engines,
     pub(super) emitter: Emitter,
     pub(super) header: Header,
     pub(super) runners: BTreeMap<ThreadId, Runner>,
@@ -115,13 +116,13 @@ pub struct Session {
 impl Session {
     /// A session that has not begun: see [`Session::begin`] and [`Session::restore`].
     pub(super) fn new(
-        engine: Box<dyn Engine>,
+        engines: Engines,
         emitter: Emitter,
         header: Header,
         audience: Audience,
     ) -> Self {
         Self {
-            engine,
+            engines,
             emitter,
             header,
             runners: BTreeMap::new(),
@@ -167,7 +168,7 @@ impl Session {
     /// Runs to the end.
     pub fn run(mut self, commands: &Receiver<Command>) -> Finished {
         while let Some(ops) = self.before_step(commands) {
-            let output = self.engine.advance(ops);
+            let output = self.engines.advance(ops);
             self.after_step(output);
         }
         self.close()
@@ -383,7 +384,7 @@ impl Session {
         }
         let ops = std::mem::take(&mut self.ops);
         // An engine that fails now has nothing left to lose.
-        if let Ok(output) = self.engine.advance(ops) {
+        if let Ok(output) = self.engines.advance(ops) {
             self.report_pages(&output.stats);
         }
     }

@@ -1,13 +1,15 @@
 //! Text that nobody decodes: results, hand-made tags; and the start of workers.
 
 use super::config::messages;
+use super::engines::Desk;
 use super::rescan::grammar;
 use super::runner::{Deferred, Runner};
 use super::session::Session;
 use super::settle::By;
 use crate::engine::{Priority, SeqId, SeqOp, TokenId};
 use crate::org::{
-    Author, Body, ErrorKind, Role, Seq, SpliceKind, Status, TextBytes, ThreadEnd, ThreadId, WaitOn,
+    Author, Body, ErrorKind, Role, Seat, Seq, SpliceKind, Status, TextBytes, ThreadEnd, ThreadId,
+    WaitOn,
 };
 use crate::protocol::Grammar;
 
@@ -51,11 +53,12 @@ impl Session {
         text: &str,
         origin: Origin,
     ) -> bool {
-        let (ids, error) = match self.engine.encode(text) {
+        let desk = self.desk(id);
+        let (ids, error) = match self.engines.encode(desk, text) {
             Ok(ids) => (ids, None),
             Err(error) => (Vec::new(), Some(error.to_string())),
         };
-        let context = self.engine.card().model.context;
+        let context = self.engines.context(desk);
         let Some(runner) = self.runners.get_mut(&id) else {
             return false;
         };
@@ -69,7 +72,7 @@ impl Session {
             (ids, text.as_bytes().to_vec())
         } else {
             let kept = ids[..room].to_vec();
-            let bytes = self.engine.decode(&kept);
+            let bytes = self.engines.decode(&kept);
             (kept, bytes)
         };
         match kind {
@@ -179,7 +182,7 @@ impl Session {
     }
 
     /// The instructions of workers that may organize, or may not.
-    fn worker_prompt(&self, organizes: bool) -> &str {
+    pub(super) fn worker_prompt(&self, organizes: bool) -> &str {
         let prompts = &self.header.prompts;
         // Sessions that others wrote may have one for all.
         if organizes && !prompts.sub_organizer.is_empty() {
@@ -192,9 +195,22 @@ impl Session {
     /// Starts the worker `id` on `query`.
     pub(super) fn start_worker(&mut self, id: ThreadId, query: &str, (by, cause): By) {
         let system = self.worker_prompt(self.header.organizes(id)).to_owned();
+        let query = self.readdressed(id, query);
+        let query = query.as_str();
+        let mut seat = self.seat_of(id);
+        let desk = match self.desk_of(&seat) {
+            Ok(desk) => desk,
+            Err(why) => {
+                let parent = id.parent().unwrap_or(ThreadId::ORGANIZER);
+                let message = format!("{id} is served by the session's own model: {why}");
+                self.error(parent, ErrorKind::Engine, None, message);
+                seat = Seat::Model;
+                Desk::OWN
+            }
+        };
         let prompt = self
-            .engine
-            .prompt(&messages(&system, query), self.header.thinking);
+            .engines
+            .prompt(desk, &messages(&system, query), self.header.thinking);
         let (prompt, failure) = match prompt {
             Ok(ids) => (ids, None),
             Err(error) => (Vec::new(), Some(error.to_string())),
@@ -205,7 +221,7 @@ impl Session {
             cause,
             Body::Thread {
                 role: Role::Worker,
-                seat: self.seat_of(id),
+                seat,
                 query: query.to_owned(),
                 prompt: prompt.clone(),
             },
@@ -221,7 +237,9 @@ impl Session {
     /// Opens a sequence for thread `id` with its prompt.
     pub(super) fn open(&mut self, id: ThreadId, grammar: Grammar, prompt: &[TokenId]) {
         let seq = self.new_seq();
-        let prefix = (!id.is_organizer())
+        let desk = self.desk(id);
+        self.engines.assign(seq, desk);
+        let prefix = (!id.is_organizer() && desk == Desk::OWN)
             .then(|| self.shared_prefix(self.header.organizes(id), prompt))
             .flatten();
         let shared = prefix.map_or(0, |(_, len)| len);
@@ -258,8 +276,12 @@ impl Session {
         if self.template(organizes).is_none() {
             let system = self.worker_prompt(organizes).to_owned();
             let thinking = self.header.thinking;
-            let one = self.engine.prompt(&messages(&system, "a"), thinking).ok()?;
-            let other = self.engine.prompt(&messages(&system, "7"), thinking).ok()?;
+            let mut with = |text| {
+                self.engines
+                    .prompt(Desk::OWN, &messages(&system, text), thinking)
+                    .ok()
+            };
+            let (one, other) = (with("a")?, with("7")?);
             let common = one[..common_prefix(&one, &other)].to_vec();
             let seq = self.new_seq();
             self.ops.push(SeqOp::Open {

@@ -5,9 +5,9 @@
 //! copied: what came of it is.
 
 use super::emitter::Emitter;
+use super::engines::Engines;
 use super::mailbox::Mailbox;
 use super::session::{Audience, Session};
-use crate::engine::Engine;
 use crate::org::{Author, Command, Organization, Place, RunEnd};
 use crate::record::{Header, History, Parent, Recorder};
 use std::collections::BTreeMap;
@@ -45,7 +45,7 @@ impl Session {
     /// A session that goes on from `departure`. Where a person watches it begins held, so that they can
     /// act first.
     pub fn take_over(
-        engine: Box<dyn Engine>,
+        engines: impl Into<Engines>,
         header: Header,
         departure: &Departure,
         recorder: Option<Recorder>,
@@ -55,13 +55,14 @@ impl Session {
         let org = Organization::new(header.capacity, header.tau);
         let mut emitter = Emitter::new(org, History::default(), recorder, mailbox);
         let mut header = header;
-        header.engine = engine.card().clone();
+        let engines = engines.into();
+        header.engine = engines.card().clone();
         let mut session = {
             for event in departure.history.line(departure.place) {
                 emitter.adopt(event);
             }
             emitter.settle_down();
-            Self::new(engine, emitter, header, audience)
+            Self::new(engines, emitter, header, audience)
         };
         session.announce();
         session.readdress();

@@ -264,7 +264,9 @@ impl Session {
             let len = match (before.get(&id), after.get(&id)) {
                 (Some(before), Some(after)) if goes_on => {
                     // Another thread may have had this name.
-                    Some(common(before, after)).filter(|len| *len >= after.prompt.len())
+                    Some(common(before, after))
+                        .filter(|len| *len >= after.prompt.len())
+                        .filter(|_| self.holds_the_record(id, seq, [before, after]))
                 }
                 _ => None,
             };

@@ -256,6 +256,8 @@ pub enum ErrorKind {
     Engine,
     /// A tool failed.
     Tool,
+    /// A Fork was addressed to a name that nobody has.
+    NoSuchSeat,
 }
 
 /// What a thread waits for.

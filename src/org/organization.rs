@@ -253,7 +253,7 @@ impl Organization {
     pub fn decodes(&self, thread: &Thread) -> bool {
         thread.status == Status::Running
             && !thread.paused
-            && thread.seat.is_model()
+            && thread.seat.decodes()
             && self.asked_of(thread.id).is_none()
     }
 

@@ -41,6 +41,12 @@ impl Seat {
     pub fn is_model(&self) -> bool {
         *self == Self::Model
     }
+
+    /// Whether an engine decodes here, the session's own or another.
+    #[must_use]
+    pub fn decodes(&self) -> bool {
+        matches!(self, Self::Model | Self::Server(_))
+    }
 }
 
 /// Reads a seat and refuses what is none: for commands, where a slip must not pass for `model`.

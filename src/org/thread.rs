@@ -176,7 +176,7 @@ impl Thread {
 
     /// Brings the record of who writes up to date after something happened to the thread.
     pub fn note_writer(&mut self, now: Moment) {
-        let writes = !self.seat.is_model() && self.status == Status::Running;
+        let writes = !self.seat.decodes() && self.status == Status::Running;
         let ops = self.ops.len();
         if let Some(open) = self.writing.last_mut().filter(|w| w.to.is_none()) {
             if writes && open.by == self.seat && open.ops == ops {

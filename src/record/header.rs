@@ -1,7 +1,7 @@
 //! The first line of a session file.
 
 use crate::engine::{EngineCard, Sampling};
-use crate::org::{AskKind, MAX_DEPTH, Seat, Seq, ThreadId};
+use crate::org::{AskKind, MAX_DEPTH, RosterSeat, Seat, Seq, ThreadId};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -161,6 +161,12 @@ pub struct Header {
     /// of an index is that of all its bearers.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub seats: BTreeMap<ThreadId, Seat>,
+    /// Who writes the workers that nobody else was named for.
+    #[serde(default, skip_serializing_if = "Seat::is_model")]
+    pub workers: Seat,
+    /// Seats that a Fork can address by name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub roster: Vec<RosterSeat>,
     /// What waits for a person's word.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ask: Vec<AskKind>,

@@ -300,6 +300,8 @@ fn remake(source: &Arc<Source>, path: &Path) -> io::Result<Option<Vec<u8>>> {
         limits: Default::default(),
         task: None,
         seats: std::collections::BTreeMap::new(),
+        workers: crate::org::Seat::Model,
+        roster: Vec::new(),
         ask: Vec::new(),
         plan: false,
         guard: false,

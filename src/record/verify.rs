@@ -518,6 +518,7 @@ fn names_an_action(error: ErrorKind) -> bool {
         | ErrorKind::NoAnswer
         | ErrorKind::TokenLimit
         | ErrorKind::Engine
-        | ErrorKind::Tool => false,
+        | ErrorKind::Tool
+        | ErrorKind::NoSuchSeat => false,
     }
 }

@@ -94,8 +94,14 @@ impl PlainLog {
     ) -> io::Result<()> {
         let step = event.step;
         match body {
-            Body::Thread { query, .. } => {
-                writeln!(out, "[{thread}] step {step}: begins: {}", safe_line(query))
+            Body::Thread { query, seat, .. } => {
+                let by = if seat.is_model() {
+                    String::new()
+                } else {
+                    format!(" ({seat})")
+                };
+                let query = safe_line(query);
+                writeln!(out, "[{thread}] step {step}: begins{by}: {query}")
             }
             Body::Action {
                 action,

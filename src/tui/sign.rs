@@ -198,8 +198,8 @@ impl Signs {
             Status::Waiting(_) => self.waiting,
             Status::Running => match thread.seat {
                 Seat::Human => self.human,
-                Seat::Tool(_) | Seat::Server(_) => self.tool,
-                Seat::Model => self.running,
+                Seat::Tool(_) => self.tool,
+                Seat::Model | Seat::Server(_) => self.running,
             },
         }
     }
@@ -240,8 +240,9 @@ pub fn status_words(thread: &Thread) -> String {
         Status::Waiting(WaitOn::Slot(child)) => format!("waiting for a slot for {child}"),
         Status::Running => match &thread.seat {
             Seat::Human => "you write".to_owned(),
-            Seat::Model => "running".to_owned(),
-            other => other.to_string(),
+            // Which server it is stands in front of the state.
+            Seat::Model | Seat::Server(_) => "running".to_owned(),
+            tool @ Seat::Tool(_) => tool.to_string(),
         },
     }
 }
@@ -255,8 +256,8 @@ pub fn status_scope(thread: &Thread) -> &'static str {
         Status::Waiting(_) => "state.waiting",
         Status::Running => match thread.seat {
             Seat::Human => "state.human",
-            Seat::Tool(_) | Seat::Server(_) => "state.tool",
-            Seat::Model => "state.running",
+            Seat::Tool(_) => "state.tool",
+            Seat::Model | Seat::Server(_) => "state.running",
         },
     }
 }

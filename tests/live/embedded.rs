@@ -31,6 +31,7 @@ fn solve(task: &Task) -> (Finished, Checked) {
         orders: VecDeque::new(),
         audience: Audience::Nobody,
         tools: orgtop::live::ToolSet::new(),
+        servers: orgtop::live::ServerSet::new(),
     });
     let finished = handle.wait().unwrap();
     let answer = finished.organization.answer.clone().unwrap_or_default();

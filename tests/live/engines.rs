@@ -89,6 +89,7 @@ fn start(config: RunConfig, orders: &str, audience: Audience) -> (Handle, Log) {
         orders: parse_orders(orders, "orders").unwrap(),
         audience,
         tools: orgtop::live::ToolSet::new(),
+        servers: orgtop::live::ServerSet::new(),
     });
     (handle, log)
 }

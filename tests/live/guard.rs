@@ -45,6 +45,7 @@ fn decode(temperature: f32, seed: u64, guard: bool, orders: &str) -> (Finished, 
         orders: parse_orders(orders, "orders").unwrap(),
         audience: Audience::Nobody,
         tools: orgtop::live::ToolSet::new(),
+        servers: orgtop::live::ServerSet::new(),
     });
     (handle.wait().unwrap(), begun.elapsed())
 }

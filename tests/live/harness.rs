@@ -105,6 +105,7 @@ pub fn run(script: &[String], config: RunConfig, orders: &str) -> Run {
         orders,
         audience: Audience::Nobody,
         tools: orgtop::live::ToolSet::new(),
+        servers: orgtop::live::ServerSet::new(),
     });
     let mailbox: Arc<Mailbox> = Arc::clone(&handle.mailbox);
     let finished = handle.wait().unwrap();

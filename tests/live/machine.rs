@@ -300,6 +300,7 @@ fn check(orders: Vec<Order>, depth: u8) -> Result<(), TestCaseError> {
         orders: orders.into(),
         audience: Audience::Nobody,
         tools: orgtop::live::ToolSet::new(),
+        servers: orgtop::live::ServerSet::new(),
     });
     let finished = handle.wait().unwrap();
     let org = &finished.organization;

@@ -52,6 +52,7 @@ pub fn play(script: &[String], start: Start, file: Option<&Path>, orders: &str) 
         orders: parse_orders(orders, "orders").unwrap(),
         audience: Audience::Nobody,
         tools: orgtop::live::ToolSet::new(),
+        servers: orgtop::live::ServerSet::new(),
     })
     .wait()
     .unwrap()
@@ -157,6 +158,7 @@ fn a_dropped_handle_leaves_a_saved_session() {
         orders: std::collections::VecDeque::new(),
         audience: Audience::Person,
         tools: orgtop::live::ToolSet::new(),
+        servers: orgtop::live::ServerSet::new(),
     });
     std::thread::sleep(std::time::Duration::from_millis(200));
     drop(handle);

@@ -44,6 +44,7 @@ fn go(script: &[String], start: Start, file: &Path, orders: &str) -> Run {
         orders: parse_orders(orders, "orders").unwrap(),
         audience: Audience::Nobody,
         tools: toolbox(),
+        servers: orgtop::live::ServerSet::new(),
     });
     let mailbox = Arc::clone(&handle.mailbox);
     let finished = handle.wait().unwrap();
@@ -865,6 +866,7 @@ fn embedded_run(orders: &str) -> Run {
         orders: parse_orders(orders, "orders").unwrap(),
         audience: Audience::Nobody,
         tools: toolbox(),
+        servers: orgtop::live::ServerSet::new(),
     });
     let mailbox = Arc::clone(&handle.mailbox);
     let finished = handle.wait().unwrap();

@@ -230,6 +230,7 @@ mod recorded {
             orders: parse_orders(orders, "orders").unwrap(),
             audience: Audience::Nobody,
             tools: orgtop::live::ToolSet::new(),
+            servers: orgtop::live::ServerSet::new(),
         })
         .wait()
         .unwrap()

@@ -71,6 +71,8 @@ impl Story {
             limits: Limits::default(),
             task: None,
             seats: Default::default(),
+            workers: Default::default(),
+            roster: Vec::new(),
             ask: Vec::new(),
             plan: false,
             tau: 0.5,

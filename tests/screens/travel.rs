@@ -43,6 +43,7 @@ fn session() -> (tempfile::TempDir, std::path::PathBuf, Batch) {
         orders: parse_orders(ORDERS, "orders").unwrap(),
         audience: Audience::Nobody,
         tools: orgtop::live::ToolSet::new(),
+        servers: orgtop::live::ServerSet::new(),
     });
     let mailbox = std::sync::Arc::clone(&handle.mailbox);
     handle.wait().unwrap();

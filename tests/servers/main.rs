@@ -5,4 +5,5 @@ mod faults;
 mod harness;
 mod kinds;
 mod real;
+mod seats;
 mod sessions;

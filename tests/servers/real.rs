@@ -1,5 +1,6 @@
 //! The same against a real server.
 
+use orgtop::engine::Sampling;
 use orgtop::engine::remote::{Caps, ServerOptions, connect};
 use orgtop::live::{
     Audience, Plan, ProtocolRescan, RunConfig, Start, ToolSet, launch, parse_orders,
@@ -27,10 +28,10 @@ fn a_real_server_runs_forks_and_is_gone_on_with() {
         worker: limits.worker,
     };
     let orders = [
-        r#"{"at":{"step":4},"do":"fork","query":"Name a colour."}"#,
+        r#"{"at":{"step":2},"do":"fork","query":"Name a colour."}"#,
         r#"{"at":{"thread":"1","tokens":4},"do":"kill","thread":"1"}"#,
         r#"{"do":"join","thread":"1"}"#,
-        r#"{"at":{"thread":"organizer","tokens":24},"do":"interrupt"}"#,
+        r#"{"at":{"thread":"organizer","tokens":12},"do":"interrupt"}"#,
     ];
     let plan = |start, orders: &str| Plan {
         open: {
@@ -42,11 +43,16 @@ fn a_real_server_runs_forks_and_is_gone_on_with() {
         orders: parse_orders(orders, "orders").unwrap(),
         audience: Audience::Nobody,
         tools: ToolSet::new(),
+        servers: orgtop::live::ServerSet::new(),
     };
     let start = Start::Fresh {
         config: RunConfig {
-            query: "Write a sentence about the sea.".into(),
+            query: "Count from 1 to 60, with commas.".into(),
             limits,
+            sampling: Sampling {
+                temperature: 0.0,
+                ..Sampling::default()
+            },
             ..RunConfig::default()
         },
         id: "real".into(),

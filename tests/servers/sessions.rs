@@ -50,6 +50,7 @@ fn plan(options: ServerOptions, start: Start, file: Option<&Path>, orders: &str)
         orders: parse_orders(orders, "orders").unwrap(),
         audience: Audience::Nobody,
         tools: ToolSet::new(),
+        servers: orgtop::live::ServerSet::new(),
     }
 }
 
@@ -70,7 +71,7 @@ fn run(fake: &Fake, file: Option<&Path>, orders: &str) -> Finished {
         .unwrap()
 }
 
-fn text(file: &Path, thread: &str) -> String {
+pub fn text(file: &Path, thread: &str) -> String {
     let thread: ThreadId = thread.parse().unwrap();
     let mut bytes = Vec::new();
     for recorded in SessionFile::open(file).unwrap().events() {
@@ -82,7 +83,7 @@ fn text(file: &Path, thread: &str) -> String {
     String::from_utf8(bytes).unwrap()
 }
 
-fn agrees(path: &Path) {
+pub fn agrees(path: &Path) {
     let verified = verify(path, &ProtocolRescan).unwrap();
     assert!(
         verified.disagreements.is_empty(),

@@ -61,6 +61,7 @@ fn stuck() {
         orders: std::collections::VecDeque::new(),
         audience: Audience::Person,
         tools: orgtop::live::ToolSet::new(),
+        servers: orgtop::live::ServerSet::new(),
     });
     let source = LiveSource {
         commands: handle.commands.clone(),

@@ -351,6 +351,7 @@ fn error() -> impl Strategy<Value = Body> {
         ErrorKind::UnclosedFork,
         ErrorKind::NoAnswer,
         ErrorKind::TokenLimit,
+        ErrorKind::NoSuchSeat,
         ErrorKind::Engine,
     ];
     (prop::sample::select(kinds), option::of(span()), ".*").prop_map(|(error, span, message)| {

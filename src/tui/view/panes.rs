@@ -96,7 +96,10 @@ fn thread(model: &mut Model, id: ThreadId, rect: Rect, buffer: &mut Buffer) {
     } else {
         "pane.title"
     });
-    let name = format!(" {id} ");
+    let name = match &thread.seat {
+        seat @ Seat::Server(_) => format!(" {id} {seat} "),
+        _ => format!(" {id} "),
+    };
     let asked = model.organization.asked_of(id).is_some();
     let (glyph, words, scope) = if asked {
         (

@@ -141,8 +141,8 @@ fn head(thread: &Thread) -> Head {
         Status::Waiting(_) => Head::Waiting,
         Status::Running => match thread.seat {
             Seat::Human => Head::Human,
-            Seat::Tool(_) | Seat::Server(_) => Head::Tool,
-            Seat::Model => Head::Running,
+            Seat::Tool(_) => Head::Tool,
+            Seat::Model | Seat::Server(_) => Head::Running,
         },
     }
 }
