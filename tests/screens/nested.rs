@@ -58,6 +58,7 @@ fn story(step: u64) -> Story {
         orders: parse_orders(&orders, "orders").unwrap(),
         audience: Audience::Nobody,
         tools: ToolSet::new(),
+        servers: orgtop::live::ServerSet::new(),
     });
     let mailbox = std::sync::Arc::clone(&handle.mailbox);
     let finished = handle.wait().unwrap();

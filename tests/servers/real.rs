@@ -47,7 +47,7 @@ fn a_real_server_runs_forks_and_is_gone_on_with() {
     };
     let start = Start::Fresh {
         config: RunConfig {
-            query: "Count from 1 to 60, with commas.".into(),
+            query: "Write a long story about the sea.".into(),
             limits,
             sampling: Sampling {
                 temperature: 0.0,

@@ -70,6 +70,8 @@ pub fn header(id: &str, capacity: u32) -> Header {
         limits: Default::default(),
         task: None,
         seats: Default::default(),
+        workers: Default::default(),
+        roster: Vec::new(),
         ask: Vec::new(),
         plan: false,
         tau: 0.5,
