@@ -7,7 +7,10 @@ use orgtop::engine::{
     TokenId,
 };
 use orgtop::live::{At, Audience, Order, Plan, ProtocolRescan, RunConfig, Start, launch};
-use orgtop::org::{BranchId, Command, Organization, Outcome, Step, ThreadId, Turn};
+use orgtop::org::{
+    AskKind, BranchId, BreakpointState, Command, Organization, Outcome, Seat, Step, Switch,
+    ThreadId, Turn,
+};
 use orgtop::record::{History, Limits, Origin, RestoredThread, SessionFile, restore, verify};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -227,13 +230,97 @@ fn command(depth: u8) -> impl Strategy<Value = Command> {
     ]
 }
 
-fn orders(depth: u8) -> impl Strategy<Value = Vec<Order>> {
+/// Commands of people who write, decide, plan and watch, among all the others.
+fn with_people(depth: u8) -> impl Strategy<Value = Command> {
+    let text = || {
+        prop_oneof![
+            Just("so"),
+            Just(""),
+            Just("<FORK-4>by hand</FORK-4>"),
+            Just("<FORK-4>half"),
+            Just("</FORK-4>"),
+            Just("<JOIN-1>"),
+            Just("<RETURN>short</RETURN>"),
+            Just("<ANSWER>so</ANSWER>"),
+        ]
+        .prop_map(str::to_owned)
+    };
+    let seat = || {
+        prop_oneof![
+            Just(Seat::Human),
+            Just(Seat::Model),
+            Just(Seat::Tool("no".into()))
+        ]
+    };
+    let number = || 0u32..4;
+    let maybe_seat = move || proptest::option::of(seat());
+    let people = prop_oneof![
+        5 => (thread(depth), seat()).prop_map(|(thread, to)| Command::Seat { thread, to }),
+        3 => Just(Command::Seat { thread: ThreadId::ORGANIZER, to: Seat::Human }),
+        4 => (thread(depth), text()).prop_map(|(thread, text)| Command::Text { thread, text }),
+        4 => (thread(depth), text()).prop_map(|(thread, text)| Command::Submit { thread, text }),
+        3 => (proptest::option::of(number()), proptest::option::of(text()))
+            .prop_map(|(ask, text)| Command::Approve { ask, text }),
+        2 => (proptest::option::of(number()), text())
+            .prop_map(|(ask, reason)| Command::Deny { ask, reason }),
+        2 => (text(), maybe_seat()).prop_map(|(query, seat)| Command::PlanAdd { query, seat }),
+        1 => (number(), proptest::option::of(text()), maybe_seat())
+            .prop_map(|(draft, query, seat)| Command::PlanEdit { draft, query, seat }),
+        1 => number().prop_map(|draft| Command::PlanDrop { draft }),
+        1 => (number(), number()).prop_map(|(draft, to)| Command::PlanMove { draft, to }),
+        2 => Just(Command::PlanRelease),
+        1 => prop_oneof![Just(Switch::On), Just(Switch::Off)]
+            .prop_map(|guard| Command::Set { guard }),
+        2 => prop_oneof![Just("fork"), Just("join:1"), Just("text:a"), Just("step:9")].prop_map(
+            |on| Command::Break { on: on.parse().unwrap(), set: BreakpointState::On }
+        ),
+        1 => Just(Command::Break {
+            on: "fork".parse().unwrap(),
+            set: BreakpointState::Deleted,
+        }),
+        1 => Just(Command::Speed { tokens_per_s: 0 }),
+    ];
+    prop_oneof![3 => people, 2 => command(depth)]
+}
+
+/// What is asked of a person beforehand.
+fn settings(depth: u8) -> impl Strategy<Value = RunConfig> {
+    let ask = prop_oneof![
+        Just(vec![]),
+        Just(vec![AskKind::Fork]),
+        Just(vec![AskKind::Fork, AskKind::Answer, AskKind::Tool]),
+    ];
+    (ask, any::<bool>(), any::<bool>(), any::<bool>()).prop_map(move |(ask, plan, guard, human)| {
+        let organizer = human.then_some((ThreadId::ORGANIZER, Seat::Human));
+        RunConfig {
+            ask,
+            plan,
+            guard,
+            seats: organizer.into_iter().collect(),
+            ..plain(depth)
+        }
+    })
+}
+
+fn plain(depth: u8) -> RunConfig {
+    RunConfig {
+        capacity: Some(3),
+        limits: Limits {
+            depth,
+            ..Limits::default()
+        },
+        ..config()
+    }
+}
+
+fn orders<C: Strategy<Value = Command>>(command: C) -> impl Strategy<Value = Vec<Order>> {
     let at = prop_oneof![
         6 => (0u64..40).prop_map(|step| At::Step { step }),
         1 => Just(At::Event { event: "answer".into() }),
         1 => Just(At::Event { event: "fork:2".into() }),
+        1 => Just(At::Event { event: "error:NoAnswer".into() }),
     ];
-    let order = (at, any::<bool>(), command(depth)).prop_map(|(at, together, command)| Order {
+    let order = (at, any::<bool>(), command).prop_map(|(at, together, command)| Order {
         at: Some(at),
         together,
         command,
@@ -272,7 +359,8 @@ fn shape(org: &Organization) -> Vec<String> {
         .collect()
 }
 
-fn check(orders: Vec<Order>, depth: u8) -> Result<(), TestCaseError> {
+fn check(orders: Vec<Order>, config: RunConfig) -> Result<(), TestCaseError> {
+    let depth = config.limits.depth;
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("s.jsonl");
     let seen = Arc::new(Mutex::new(Seen::default()));
@@ -285,14 +373,7 @@ fn check(orders: Vec<Order>, depth: u8) -> Result<(), TestCaseError> {
             }))
         }),
         start: Start::Fresh {
-            config: RunConfig {
-                capacity: Some(3),
-                limits: Limits {
-                    depth,
-                    ..Limits::default()
-                },
-                ..config()
-            },
+            config,
             id: "test".into(),
             created: "2026-01-01T00:00:00Z".into(),
         },
@@ -385,12 +466,23 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 160, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_commands_in_any_order_leave_everything_accounted_for(orders in orders(1)) {
-        check(orders, 1)?;
+    fn any_commands_in_any_order_leave_everything_accounted_for(orders in orders(command(1))) {
+        check(orders, plain(1))?;
     }
 
     #[test]
-    fn so_they_do_where_workers_have_workers(orders in orders(2)) {
-        check(orders, 2)?;
+    fn so_they_do_where_workers_have_workers(orders in orders(command(2))) {
+        check(orders, plain(2))?;
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    #[test]
+    fn so_they_do_where_people_write_decide_and_plan(
+        orders in orders(with_people(1)), config in settings(1)
+    ) {
+        check(orders, config)?;
     }
 }
