@@ -13,6 +13,16 @@ pub enum Context {
     Stop,
     /// The menu of runs to follow this one is open.
     Again,
+    /// The queue of requests is open.
+    Queue,
+    /// The board of drafts is open.
+    Board,
+    /// The list of breakpoints is open.
+    Breaks,
+    /// The tree of branches is open.
+    Tree,
+    /// Any of these four is open.
+    List,
     /// The inspector, help or what-if panel is open.
     Panel,
     /// The timeline has the focus.
@@ -29,11 +39,16 @@ pub enum Context {
 
 impl Context {
     /// All contexts, in the order of the help.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 13] = [
         Self::Live,
         Self::Replay,
         Self::Panes,
         Self::Timeline,
+        Self::Queue,
+        Self::Board,
+        Self::Breaks,
+        Self::Tree,
+        Self::List,
         Self::Panel,
         Self::Stop,
         Self::Again,
@@ -46,6 +61,11 @@ impl Context {
         match self {
             Self::Stop => "stop",
             Self::Again => "again",
+            Self::Queue => "queue",
+            Self::Board => "board",
+            Self::Breaks => "breakpoints",
+            Self::Tree => "branches",
+            Self::List => "list",
             Self::Panel => "panel",
             Self::Timeline => "timeline",
             Self::Panes => "panes",
@@ -61,6 +81,11 @@ impl Context {
         match self {
             Self::Stop => "Stop menu",
             Self::Again => "Run again",
+            Self::Queue => "Requests",
+            Self::Board => "Board of drafts",
+            Self::Breaks => "Breakpoints",
+            Self::Tree => "Tree of branches",
+            Self::List => "Any open list",
             Self::Panel => "Open panel",
             Self::Timeline => "Timeline",
             Self::Panes => "Panes",
@@ -165,6 +190,31 @@ actions! {
     PanRight "pan-right" Timeline ["shift-right"] "pan right" "Move the view right";
     FitTimeline "fit" Timeline ["=" "g"] "fit" "Fit the whole run into the width";
     FollowTimeline "follow-timeline" Timeline ["G"] "follow" "Follow the newest step";
+
+    Approve "approve" Queue ["y" "enter"] "approve" "Let the chosen request take effect";
+    ApproveEdited "approve-edited" Queue ["e"] "edit first" "Change the chosen request, then let it take effect";
+    Deny "deny" Queue ["n" "d"] "deny" "Refuse the chosen request, with a reason";
+
+    DraftAdd "draft-add" Board ["a"] "add" "Write a new draft";
+    DraftEdit "draft-edit" Board ["e" "enter"] "edit" "Change the chosen draft";
+    DraftDrop "draft-drop" Board ["d"] "drop" "Drop the chosen draft";
+    DraftSeat "draft-seat" Board ["s"] "seat" "Give the chosen draft to the next seat: the model, you, a tool";
+    DraftUp "draft-up" Board ["K"] "move up" "Move the chosen draft up";
+    DraftDown "draft-down" Board ["J"] "move down" "Move the chosen draft down";
+    PlanRelease "plan-release" Board ["r"] "release all" "Fork all drafts, in order";
+
+    BreakSwitch "breakpoint-switch" Breaks ["space" "enter"] "on/off" "Switch the chosen breakpoint on or off";
+    BreakAdd "breakpoint-add" Breaks ["a"] "add" "Add a breakpoint by its spec";
+    BreakDelete "breakpoint-delete" Breaks ["d" "delete"] "delete" "Delete the chosen breakpoint";
+
+    BranchGo "branch-go" Tree ["enter"] "go there" "Go to where the chosen branch was left; in a recording, show it";
+    BranchMark "branch-mark" Tree ["space"] "mark" "Mark the chosen branch, to compare with";
+    BranchCompare "branch-compare" Tree ["d"] "compare" "Compare the chosen branch with the marked or the live one";
+    BranchCompareFile "branch-compare-file" Tree ["o"] "another session" "Compare with another session's file";
+
+    ListUp "list-up" List ["up" "k"] "up" "Choose the row above";
+    ListDown "list-down" List ["down" "j"] "down" "Choose the row below";
+    ListClose "list-close" List ["q"] "close" "Close the list";
 
     PanelUp "panel-up" Panel ["up" "k"] "up" "Scroll up";
     PanelDown "panel-down" Panel ["down" "j"] "down" "Scroll down";

@@ -307,6 +307,15 @@ impl Model {
             .unwrap_or_else(|| format!("`{action}`"))
     }
 
+    /// The keys of a list, in one line.
+    #[must_use]
+    pub fn hints(&self, actions: &[Action]) -> String {
+        let hints = actions
+            .iter()
+            .map(|action| format!("{} {}, ", self.key(*action), action.row().short));
+        hints.collect::<String>() + "esc closes"
+    }
+
     /// Contexts in which a key is looked up, innermost first.
     #[must_use]
     pub fn contexts(&self) -> Vec<Context> {
@@ -321,6 +330,10 @@ impl Model {
                 vec![Context::Panel, feed, Context::Any]
             }
             Some(Popup::Help { .. }) => vec![Context::Panel],
+            Some(popup) if popup.list().is_some() => {
+                let list = popup.list().into_iter();
+                list.chain([Context::List, Context::Any]).collect()
+            }
             Some(_) => Vec::new(),
             None => self.contexts_below_popups(),
         }

@@ -1,5 +1,6 @@
 //! What lies over the panes: its state, not its keys and not its looks.
 
+use super::action::Context;
 use super::letter::{Letter, Saying};
 use crate::org::{BranchId, Seat, ThreadId};
 use ratatui_textarea::TextArea;
@@ -150,6 +151,18 @@ pub enum Popup {
 }
 
 impl Popup {
+    /// Where the keys of a list work, if it is one.
+    #[must_use]
+    pub fn list(&self) -> Option<Context> {
+        match self {
+            Self::Approvals { .. } => Some(Context::Queue),
+            Self::Board { .. } => Some(Context::Board),
+            Self::Breakpoints { .. } => Some(Context::Breaks),
+            Self::Branches { .. } => Some(Context::Tree),
+            _ => None,
+        }
+    }
+
     /// Whether it is text that scrolls.
     #[must_use]
     pub fn is_panel(&self) -> bool {

@@ -4,13 +4,15 @@ use crate::screen::{Screen, key_event, look};
 use crate::story::{self, ORGANIZER, STEP_US, Story, worker};
 use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use orgtop::live::{Batch, Phase, Report};
-use orgtop::org::{Author, Body, Command, Outcome, RunEnd, Seat};
+use orgtop::org::{AskKind, Author, Body, BreakpointState, Command, Outcome, RunEnd, Seat};
 use orgtop::tui::action::{Action, TABLE};
+use orgtop::tui::keymap::Keymap;
 use orgtop::tui::layout::{Choice, Panes, Slot};
 use orgtop::tui::model::{Feed, Focus, Leaving, Playback, RunState};
 use orgtop::tui::popup::Popup;
 use orgtop::tui::update::{Effect, Input, Place, callable};
 use orgtop::tui::widget::timeline::geometry::Window;
+use std::path::Path;
 use std::time::Duration;
 
 fn three() -> Screen {
@@ -604,6 +606,52 @@ fn a_speed_limit_set_elsewhere_is_the_one_that_the_keys_change() {
     );
 }
 
+/// Three workers, and an answer that waits for a word.
+fn asked() -> Screen {
+    let mut story = story::three_workers();
+    let ask = Body::Ask {
+        number: 1,
+        ask: AskKind::Answer,
+        index: None,
+        text: "42".into(),
+        span: None,
+    };
+    story.say(ORGANIZER, ask);
+    Screen::live(120, 36, &story)
+}
+
+#[test]
+fn lists_obey_the_keymap_and_name_its_keys() {
+    let file = "[queue]\ny = \"none\"\nenter = \"none\"\n\"ctrl-y\" = \"approve\"\n[list]\nn = \"list-down\"\n\
+                [breakpoints]\nx = \"breakpoint-switch\"\n";
+    let keymap = Keymap::parse(Path::new("keymap.toml"), file).unwrap();
+    let mut screen = asked();
+    screen.model.keymap = keymap.clone();
+    screen.keys("Y");
+    assert!(
+        screen.text().contains("ctrl-y approve"),
+        "{}",
+        screen.text()
+    );
+    let sent = screen.keys("y enter");
+    assert!(!sent.iter().any(|e| matches!(e, Effect::Send(_))));
+    let approve = Command::Approve {
+        ask: Some(1),
+        text: None,
+    };
+    assert_eq!(screen.keys("ctrl-y"), [Effect::Send(approve)]);
+    let mut screen = three();
+    screen.model.keymap = keymap;
+    let on = "join".parse().unwrap();
+    let set = BreakpointState::On;
+    assert_eq!(
+        screen.keys("B n x"),
+        [Effect::Send(Command::Break { on, set })]
+    );
+    screen.keys("q");
+    assert!(screen.model.popups.is_empty());
+}
+
 #[test]
 fn the_palette_calls_every_action_where_it_is_legal() {
     let playback = Playback {
@@ -625,7 +673,27 @@ fn the_palette_calls_every_action_where_it_is_legal() {
             Feed::Replay(playback.clone()),
         );
         replay.tell(&story::three_workers());
-        [three(), timeline, panel, replay]
+        let list = |popup: Popup| {
+            let mut screen = three();
+            screen.model.popups.push(popup);
+            screen
+        };
+        let since = Duration::ZERO;
+        let mut queue = asked();
+        queue.keys("Y");
+        vec![
+            three(),
+            timeline,
+            panel,
+            replay,
+            queue,
+            list(Popup::Board { chosen: 0, since }),
+            list(Popup::Breakpoints { chosen: 0 }),
+            list(Popup::Branches {
+                chosen: 0,
+                marked: None,
+            }),
+        ]
     };
     for row in TABLE {
         let mut screens = screens();

@@ -3,13 +3,14 @@
 use super::breakpoints;
 use super::select::{self, Move};
 use super::steer::steer;
-use super::travel::travel;
-use super::{Effect, Place, leave};
+use super::travel::{self, travel};
+use super::{Effect, Place, leave, queue};
 use crate::org::ThreadId;
 use crate::tui::action::Action;
 use crate::tui::app::Next;
 use crate::tui::model::{Feed, Focus, Model};
 use crate::tui::popup::{Popup, Purpose, Question};
+use crate::tui::view;
 use crate::tui::widget::timeline::geometry::Window;
 use crossterm::event::{KeyCode, KeyEvent};
 
@@ -36,6 +37,26 @@ pub fn act(model: &mut Model, action: Action, key: Option<KeyEvent>) -> Vec<Effe
         | Action::Slower
         | Action::Faster => steer(model, action),
         Action::Breakpoints => breakpoints::open(model),
+        Action::BreakSwitch | Action::BreakAdd | Action::BreakDelete => {
+            breakpoints::change(model, action)
+        }
+        Action::Approve | Action::ApproveEdited | Action::Deny => queue::decide(model, action),
+        Action::DraftAdd
+        | Action::DraftEdit
+        | Action::DraftDrop
+        | Action::DraftSeat
+        | Action::DraftUp
+        | Action::DraftDown
+        | Action::PlanRelease => queue::plan(model, action),
+        Action::BranchGo
+        | Action::BranchMark
+        | Action::BranchCompare
+        | Action::BranchCompareFile => travel::tree(model, action),
+        Action::ListUp | Action::ListDown => list(model, action == Action::ListDown),
+        Action::ListClose => {
+            model.popups.pop_if(|popup| popup.list().is_some());
+            Vec::new()
+        }
         Action::Edit
         | Action::Branch
         | Action::Undo
@@ -164,6 +185,34 @@ pub(super) fn field(model: &mut Model, purpose: Purpose) -> Vec<Effect> {
         String::new()
     };
     model.popups.push(Popup::Field { purpose, text });
+    Vec::new()
+}
+
+/// Chooses another row of the list that is open.
+fn list(model: &mut Model, down: bool) -> Vec<Effect> {
+    let organization = &model.organization;
+    let rows = match model.popups.last() {
+        Some(Popup::Approvals { .. }) => organization.open_asks().count(),
+        Some(Popup::Board { .. }) => organization.plan.standing().count(),
+        Some(Popup::Breakpoints { .. }) => view::breakpoints::rows(organization).len(),
+        Some(Popup::Branches { .. }) => view::tree::rows(organization).len(),
+        _ => 0,
+    };
+    let last = rows.saturating_sub(1);
+    if let Some(
+        Popup::Approvals { chosen, .. }
+        | Popup::Board { chosen, .. }
+        | Popup::Breakpoints { chosen }
+        | Popup::Branches { chosen, .. },
+    ) = model.popups.last_mut()
+    {
+        let at = (*chosen).min(last);
+        *chosen = if down {
+            (at + 1).min(last)
+        } else {
+            at.saturating_sub(1)
+        };
+    }
     Vec::new()
 }
 

@@ -1,12 +1,12 @@
-//! The list of breakpoints: opening it, its keys, adding one by its spec.
+//! The list of breakpoints: opening it, changing it, adding one by its spec.
 
 use super::Effect;
 use super::act::field;
 use crate::org::{Breakpoint, BreakpointState, Command};
+use crate::tui::action::Action;
 use crate::tui::model::{Feed, Model};
 use crate::tui::popup::{Popup, Purpose};
 use crate::tui::view::breakpoints::{Row, rows};
-use crossterm::event::{KeyCode, KeyEvent};
 
 /// Opens the list.
 pub fn open(model: &mut Model) -> Vec<Effect> {
@@ -18,28 +18,23 @@ pub fn open(model: &mut Model) -> Vec<Effect> {
     Vec::new()
 }
 
-/// Serves a key of the list.
-pub fn key(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
+/// Changes the list.
+pub fn change(model: &mut Model, action: Action) -> Vec<Effect> {
     let rows = rows(&model.organization);
-    let Some(Popup::Breakpoints { chosen }) = model.popups.last_mut() else {
+    let Some(Popup::Breakpoints { chosen }) = model.popups.last() else {
         return Vec::new();
     };
-    let last = rows.len().saturating_sub(1);
-    let at = (*chosen).min(last);
-    match key.code {
-        KeyCode::Esc | KeyCode::Char('q' | 'B') => {
-            model.popups.pop();
+    let Some(row) = rows.get((*chosen).min(rows.len().saturating_sub(1))) else {
+        return Vec::new();
+    };
+    match action {
+        Action::BreakSwitch => toggle(row),
+        Action::BreakDelete if row.active.is_some() => {
+            set(row.on.clone(), BreakpointState::Deleted)
         }
-        KeyCode::Up | KeyCode::Char('k') => *chosen = at.saturating_sub(1),
-        KeyCode::Down | KeyCode::Char('j') => *chosen = (at + 1).min(last),
-        KeyCode::Char(' ') | KeyCode::Enter => return toggle(&rows[at]),
-        KeyCode::Char('d') | KeyCode::Delete if rows[at].active.is_some() => {
-            return set(rows[at].on.clone(), BreakpointState::Deleted);
-        }
-        KeyCode::Char('a') => return field(model, Purpose::Breakpoint),
-        _ => {}
+        Action::BreakAdd => field(model, Purpose::Breakpoint),
+        _ => Vec::new(),
     }
-    Vec::new()
 }
 
 fn toggle(row: &Row) -> Vec<Effect> {

@@ -1,7 +1,7 @@
 //! Keys of whatever takes text or answers: fields, palette, picker, questions, the composer.
 
 use super::act::act;
-use super::{Effect, Place, breakpoints, leave, queue, seat, select, travel};
+use super::{Effect, Place, breakpoints, leave, seat, select, travel};
 use crate::org::Command;
 use crate::tui::action::{Action, Context, Row, find};
 use crate::tui::app::Next;
@@ -21,9 +21,13 @@ pub fn key(model: &mut Model, key: KeyEvent) -> Option<Vec<Effect>> {
         | Popup::Inspector { .. }
         | Popup::WhatIf { .. }
         | Popup::Compare { .. }
+        | Popup::Approvals { .. }
+        | Popup::Board { .. }
+        | Popup::Breakpoints { .. }
+        | Popup::Branches { .. }
         | Popup::Stop
         | Popup::Again => {
-            if key.code == KeyCode::Char('q') && !matches!(popup, Popup::Stop | Popup::Again) {
+            if key.code == KeyCode::Char('q') && popup.is_panel() {
                 model.popups.pop();
                 return Some(Vec::new());
             }
@@ -37,11 +41,7 @@ pub fn key(model: &mut Model, key: KeyEvent) -> Option<Vec<Effect>> {
         }
         Popup::Composer => Some(composer(model, key)),
         Popup::Edit => Some(travel::edit_key(model, key)),
-        Popup::Breakpoints { .. } => Some(breakpoints::key(model, key)),
-        Popup::Branches { .. } => Some(travel::branches_key(model, key)),
         Popup::Letter { .. } => Some(seat::key(model, key)),
-        Popup::Approvals { .. } => Some(queue::approvals_key(model, key)),
-        Popup::Board { .. } => Some(queue::board_key(model, key)),
         Popup::Ask { .. } => Some(answer(model, key)),
         Popup::Pick { .. } => Some(pick(model, key)),
         Popup::Palette { .. } => Some(palette(model, key)),
@@ -212,8 +212,13 @@ pub fn callable(model: &Model, text: &str) -> Vec<&'static Row> {
     // What scrolls a panel acts on the one that the palette lies over.
     let mut over = model.popups.iter().rev();
     let palette = |p: &&Popup| matches!(p, Popup::Palette { .. });
-    if over.find(|p| !palette(p)).is_some_and(Popup::is_panel) {
+    let over = over.find(|p| !palette(p));
+    if over.is_some_and(Popup::is_panel) {
         below.push(Context::Panel);
+    }
+    // The same of lists.
+    if let Some(list) = over.and_then(Popup::list) {
+        below.extend([list, Context::List]);
     }
     find(text)
         .into_iter()

@@ -1,4 +1,4 @@
-//! Keys of the queue of requests and of the board of drafts.
+//! What the queue of requests and the board of drafts do.
 //!
 //! Neither takes the focus by itself. A key that comes sooner after a prompt's appearance than a person can
 //! read it is no answer.
@@ -6,10 +6,10 @@
 use super::Effect;
 use super::seat::{next_seat, open};
 use crate::org::{AskRecord, Command, Draft};
+use crate::tui::action::Action;
 use crate::tui::letter::{Letter, Saying};
 use crate::tui::model::Model;
 use crate::tui::popup::{Popup, REACTION};
-use crossterm::event::{KeyCode, KeyEvent};
 
 /// Opens the queue, if anything waits.
 pub fn approvals(model: &mut Model) -> Vec<Effect> {
@@ -33,31 +33,13 @@ pub fn board(model: &mut Model) -> Vec<Effect> {
     Vec::new()
 }
 
-/// Moves `chosen` by an arrow; whether the key was one.
-fn moved(chosen: &mut usize, key: KeyEvent, last: usize) -> bool {
-    match key.code {
-        KeyCode::Up | KeyCode::Char('k') => *chosen = chosen.saturating_sub(1),
-        KeyCode::Down | KeyCode::Char('j') => *chosen = (*chosen + 1).min(last),
-        _ => return false,
-    }
-    true
-}
-
-/// A key while the queue is open.
-pub fn approvals_key(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
+/// Decides the chosen request.
+pub fn decide(model: &mut Model, action: Action) -> Vec<Effect> {
     let asks: Vec<&AskRecord> = model.organization.open_asks().collect();
     let Some(Popup::Approvals { chosen, since }) = model.popups.last_mut() else {
         return Vec::new();
     };
-    let last = asks.len().saturating_sub(1);
-    *chosen = (*chosen).min(last);
-    if matches!(key.code, KeyCode::Esc | KeyCode::Char('q')) {
-        model.popups.pop();
-        return Vec::new();
-    }
-    if moved(chosen, key, last) {
-        return Vec::new();
-    }
+    *chosen = (*chosen).min(asks.len().saturating_sub(1));
     let Some(ask) = asks.get(*chosen) else {
         return Vec::new();
     };
@@ -67,29 +49,23 @@ pub fn approvals_key(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
         return Vec::new();
     }
     let (number, text) = (ask.number, ask.text.clone());
-    match key.code {
-        KeyCode::Char('y') | KeyCode::Enter => {
+    match action {
+        Action::Approve => {
             // Whatever moves up into its place is a new prompt.
             *since = model.now;
-            vec![Effect::Send(Command::Approve {
+            return vec![Effect::Send(Command::Approve {
                 ask: Some(number),
                 text: None,
-            })]
+            })];
         }
-        KeyCode::Char('e') => {
-            open(model, Letter::Approve(number), Saying::Aloud, text);
-            Vec::new()
-        }
-        KeyCode::Char('n' | 'd') => {
-            open(model, Letter::Deny(number), Saying::Aloud, String::new());
-            Vec::new()
-        }
-        _ => Vec::new(),
+        Action::ApproveEdited => open(model, Letter::Approve(number), Saying::Aloud, text),
+        _ => open(model, Letter::Deny(number), Saying::Aloud, String::new()),
     }
+    Vec::new()
 }
 
-/// A key while the board is open.
-pub fn board_key(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
+/// Changes the board.
+pub fn plan(model: &mut Model, action: Action) -> Vec<Effect> {
     let drafts: Vec<&Draft> = model.organization.plan.standing().collect();
     let tools = model.report.tools.clone();
     let Some(Popup::Board { chosen, since }) = model.popups.last_mut() else {
@@ -97,20 +73,16 @@ pub fn board_key(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
     };
     let last = drafts.len().saturating_sub(1);
     *chosen = (*chosen).min(last);
-    let released = model.organization.plan.released;
-    if matches!(key.code, KeyCode::Esc | KeyCode::Char('q')) || released {
+    if model.organization.plan.released {
         model.popups.pop();
         return Vec::new();
     }
-    if moved(chosen, key, last) {
-        return Vec::new();
-    }
-    match key.code {
-        KeyCode::Char('a') => {
+    match action {
+        Action::DraftAdd => {
             open(model, Letter::NewDraft, Saying::Aloud, String::new());
             return Vec::new();
         }
-        KeyCode::Char('r') if model.now.saturating_sub(*since) >= REACTION => {
+        Action::PlanRelease if model.now.saturating_sub(*since) >= REACTION => {
             model.popups.pop();
             return vec![Effect::Send(Command::PlanRelease)];
         }
@@ -121,25 +93,25 @@ pub fn board_key(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
     };
     let (draft, query) = (own.draft, own.query.clone());
     let place = u32::try_from(*chosen).unwrap_or(u32::MAX);
-    let command = match key.code {
-        KeyCode::Char('d') => Command::PlanDrop { draft },
-        KeyCode::Char('s') => Command::PlanEdit {
+    let command = match action {
+        Action::DraftDrop => Command::PlanDrop { draft },
+        Action::DraftSeat => Command::PlanEdit {
             draft,
             query: None,
             seat: Some(next_seat(&own.seat, &tools)),
         },
-        KeyCode::Char('K') if place > 0 => {
+        Action::DraftUp if place > 0 => {
             *chosen -= 1;
             Command::PlanMove { draft, to: place }
         }
-        KeyCode::Char('J') if *chosen < last => {
+        Action::DraftDown if *chosen < last => {
             *chosen += 1;
             Command::PlanMove {
                 draft,
                 to: place + 2,
             }
         }
-        KeyCode::Char('e') | KeyCode::Enter => {
+        Action::DraftEdit => {
             open(model, Letter::Draft(draft), Saying::Aloud, query);
             return Vec::new();
         }

@@ -182,8 +182,8 @@ fn branches(model: &mut Model) -> Vec<Effect> {
     Vec::new()
 }
 
-/// Keys of the tree of branches.
-pub fn branches_key(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
+/// Does something with the chosen branch of the tree.
+pub fn tree(model: &mut Model, action: Action) -> Vec<Effect> {
     let rows = crate::tui::view::tree::rows(&model.organization);
     let Some(Popup::Branches { chosen, marked }) = model.popups.last_mut() else {
         return Vec::new();
@@ -192,24 +192,23 @@ pub fn branches_key(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
     let Some(row) = rows.get(at).map(|row| row.id) else {
         return Vec::new();
     };
-    match key.code {
-        KeyCode::Esc | KeyCode::Char('q') => {
-            model.popups.pop();
-        }
-        KeyCode::Up | KeyCode::Char('k') => *chosen = at.saturating_sub(1),
-        KeyCode::Down | KeyCode::Char('j') => *chosen = (at + 1).min(rows.len() - 1),
-        KeyCode::Char(' ') => {
+    match action {
+        Action::BranchMark => {
             *marked = if *marked == Some(row) {
                 None
             } else {
                 Some(row)
             };
+            Vec::new()
         }
-        KeyCode::Char('d') => {
+        Action::BranchCompare => {
             let present = model.organization.branch();
             let other = marked.unwrap_or(present);
             if other == row {
-                model.say("mark another branch with space, or choose one that is not live");
+                let key = model.key(Action::BranchMark);
+                model.say(format!(
+                    "mark another branch with {key}, or choose one that is not live"
+                ));
                 return Vec::new();
             }
             let (a, b) = (row.min(other), row.max(other));
@@ -217,19 +216,17 @@ pub fn branches_key(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
                 file: None,
                 branch: Some(branch),
             };
-            return vec![Effect::Compare(line(a), line(b))];
+            vec![Effect::Compare(line(a), line(b))]
         }
-        KeyCode::Char('o') => return field(model, Purpose::CompareWith),
-        KeyCode::Enter => {
+        Action::BranchCompareFile => field(model, Purpose::CompareWith),
+        _ => {
             model.popups.pop();
-            return match model.feed {
+            match model.feed {
                 Feed::Live => vec![Effect::Send(here(Some(row)))],
                 Feed::Replay(_) => vec![Effect::Seek(super::Place::Branch(row))],
-            };
+            }
         }
-        _ => {}
     }
-    Vec::new()
 }
 
 /// Compares the chosen branch with another session: `FILE` or `FILE#branch`.

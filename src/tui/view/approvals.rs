@@ -2,6 +2,7 @@
 
 use super::frame::{fill, fit, popup, put, span};
 use crate::org::{AskKind, AskRecord};
+use crate::tui::action::Action;
 use crate::tui::model::Model;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -68,8 +69,12 @@ pub fn draw(model: &Model, chosen: usize, area: Rect, buffer: &mut Buffer) {
     y += 1;
     if y < inside.bottom() {
         let mut keys = Vec::new();
-        for (key, word) in [("y", "approve"), ("e", "edit first"), ("n", "deny")] {
-            keys.push(span(format!("{key} "), look.style("ui.key")));
+        for action in [Action::Approve, Action::ApproveEdited, Action::Deny] {
+            let word = action.row().short;
+            keys.push(span(
+                format!("{} ", model.key(action)),
+                look.style("ui.key"),
+            ));
             keys.push(span(format!("{word}   "), look.style("ui.text")));
         }
         put(buffer, inside.x, y, &Line::from(keys), inside.width);

@@ -3,6 +3,7 @@
 use super::frame::{fit, popup, put, span};
 use super::seat_words;
 use crate::org::Draft;
+use crate::tui::action::Action;
 use crate::tui::model::Model;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -64,13 +65,23 @@ pub fn draw(model: &Model, chosen: usize, area: Rect, buffer: &mut Buffer) {
     }
     say(Line::default());
     let rows = [
-        [("a", "add"), ("e", "edit"), ("d", "drop"), ("s", "seat")].as_slice(),
-        [("K J", "move"), ("r", "release all")].as_slice(),
+        [
+            Action::DraftAdd,
+            Action::DraftEdit,
+            Action::DraftDrop,
+            Action::DraftSeat,
+        ]
+        .as_slice(),
+        [Action::DraftUp, Action::DraftDown, Action::PlanRelease].as_slice(),
     ];
     for row in rows {
         let mut keys = Vec::new();
-        for (key, word) in row {
-            keys.push(span(format!("{key} "), look.style("ui.key")));
+        for action in row {
+            let word = action.row().short;
+            keys.push(span(
+                format!("{} ", model.key(*action)),
+                look.style("ui.key"),
+            ));
             keys.push(span(format!("{word}   "), look.style("ui.text")));
         }
         say(Line::from(keys));

@@ -2,6 +2,7 @@
 
 use super::frame::{fit, popup, put, span};
 use crate::org::{Breakpoint, Organization};
+use crate::tui::action::Action;
 use crate::tui::model::Model;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -42,7 +43,7 @@ pub fn draw(model: &Model, chosen: usize, area: Rect, buffer: &mut Buffer) {
     let inside = popup(
         look,
         "Breakpoints",
-        "space on/off, a add, d delete, esc closes",
+        &model.hints(&[Action::BreakSwitch, Action::BreakAdd, Action::BreakDelete]),
         (72, wanted.clamp(7, 24)),
         area,
         buffer,

@@ -2,7 +2,8 @@
 
 use super::frame::{fit, grouped, popup, put, span};
 use crate::org::{BranchId, BranchRecord, Organization, Standing, Turn};
-use crate::tui::model::{Feed, Model};
+use crate::tui::action::Action;
+use crate::tui::model::Model;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::text::Line;
@@ -62,14 +63,15 @@ pub fn draw(
     let look = &model.look;
     let rows = rows(&model.organization);
     let wanted = u16::try_from(rows.len() + 3).unwrap_or(u16::MAX);
-    let enter = match model.feed {
-        Feed::Live => "enter goes there",
-        Feed::Replay(_) => "enter shows it",
-    };
     let inside = popup(
         look,
         "Branches",
-        &format!("{enter}, space marks, d compares, o another session, esc closes"),
+        &model.hints(&[
+            Action::BranchGo,
+            Action::BranchMark,
+            Action::BranchCompare,
+            Action::BranchCompareFile,
+        ]),
         (96, wanted.clamp(6, 30)),
         area,
         buffer,
