@@ -61,11 +61,21 @@ fn the_replay_ends_with_the_screen_that_was_left() {
             .collect()
     };
     live.wait_for("42");
-    let expected = panes(&live);
+    // The last frame may still be on its way.
+    let mut expected = panes(&live);
+    loop {
+        std::thread::sleep(std::time::Duration::from_millis(500));
+        let now = panes(&live);
+        if now == expected {
+            break;
+        }
+        expected = now;
+    }
     live.keys("q");
     assert!(live.wait_end().success());
     let mut replay = desk.replay(&["--at", "end"]).spawn();
-    replay.wait_until("the panes are the same", |s| panes(s) == expected);
+    let what = format!("the panes are the same as\n{}\n", expected.join("\n"));
+    replay.wait_until(&what, |s| panes(s) == expected);
     replay.keys("q");
     assert!(replay.wait_end().success());
     is_as_before(&replay);

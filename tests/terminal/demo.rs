@@ -4,6 +4,7 @@ use crate::desk::{Desk, busy, is_as_before, leave, orgtop};
 use crate::harness::Session;
 use serde_json::json;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 fn with_demo(desk: &Desk, text: &str) -> Session {
     let path = desk.folder.path().join("talk.demo");
@@ -95,7 +96,7 @@ fn captions_leave_the_panes_and_panels_visible_at_every_size() {
     let mut s = with_demo(&desk, text);
     for (columns, rows) in [(80, 24), (100, 30), (160, 48), (40, 10), (100, 30)] {
         s.resize(columns, rows);
-        std::thread::sleep(std::time::Duration::from_millis(200));
+        std::thread::sleep(Duration::from_millis(200));
         s.wait_for("A caption that is long");
         s.wait_for("What organizer sees");
     }
@@ -170,15 +171,18 @@ fn a_recording_can_be_talked_over_but_not_steered() {
 fn the_tour_runs_to_its_end_by_itself_and_records_nothing() {
     let desk = Desk::new(&[]);
     let start = desk.at_home(Session::start(&["tour"]));
-    let mut s = start.env("ORGTOP_DEMO_PACE", "8").size(80, 24).spawn();
+    let mut s = start.env("ORGTOP_DEMO_PACE", "6").size(80, 24).spawn();
     s.wait_for("This is an organization");
     s.wait_for("FORK 1: the organizer");
     s.wait_for("Now you.");
     s.wait_for("the tour takes the seat");
     s.wait_for("Worker 2 has returned");
     s.wait_for("What if?");
-    s.wait_for("ANSWERED");
-    s.wait_for("That is an organization: fork");
+    let patience = Duration::from_secs(120);
+    s.wait_until_within(patience, "it is at its end", |s| {
+        let screen = s.screen();
+        screen.contains("ANSWERED") && screen.contains("That is an organization: fork")
+    });
     s.keys("q");
     assert!(s.wait_end().success());
     is_as_before(&s);

@@ -176,7 +176,12 @@ impl Session {
 
     /// Waits until `met` holds; panics with the screen if it never does.
     pub fn wait_until(&self, what: &str, met: impl Fn(&Self) -> bool) {
-        let deadline = Instant::now() + PATIENCE;
+        self.wait_until_within(PATIENCE, what, met);
+    }
+
+    /// The same for what takes its time: a model decodes, on a machine that has other things to do.
+    pub fn wait_until_within(&self, patience: Duration, what: &str, met: impl Fn(&Self) -> bool) {
+        let deadline = Instant::now() + patience;
         while !met(self) {
             assert!(
                 Instant::now() < deadline,
