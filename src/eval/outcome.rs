@@ -39,7 +39,7 @@ impl Outcome {
         let errors = &organization.errors;
         let end = organization.end;
         if let Some(broken) = errors.iter().rfind(|e| e.kind == ErrorKind::Engine)
-            && end == Some(RunEnd::Failed)
+            && matches!(end, Some(RunEnd::Failed | RunEnd::Interrupted))
         {
             return Err(broken.message.clone());
         }

@@ -59,6 +59,14 @@ pub struct EvalArgs {
     /// Model that organizes [default: the one inside orgtop, for countdown]
     #[arg(long, value_name = "PATH", env = "ORGTOP_MODEL")]
     pub model: Option<PathBuf>,
+    /// Server to decode with instead: its URL, or its name in the config file; --model is then a model there
+    #[arg(
+        long,
+        value_name = "URL",
+        env = "ORGTOP_SERVER",
+        conflicts_with = "script"
+    )]
+    pub server: Option<String>,
     /// Model of sequential and parallel [default: that of --model]
     #[arg(long, value_name = "PATH")]
     pub baseline: Option<PathBuf>,
@@ -144,6 +152,7 @@ impl EvalArgs {
     pub fn engine_options(&self, below: &RunOptions) -> RunOptions {
         RunOptions {
             model: self.model.clone(),
+            server: self.server.clone(),
             device: self.device.clone(),
             threads: self.threads,
             cache_mib: self.cache_mib,

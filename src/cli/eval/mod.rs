@@ -34,7 +34,7 @@ use std::time::Instant;
 /// Wrong usage, models that do not load, a folder that holds something else.
 pub fn run(args: &EvalArgs, config: &ConfigFile) -> anyhow::Result<Exit> {
     let options = args.engine_options(&config.run);
-    let plan = Plan::new(args, &options)?;
+    let plan = Plan::new(args, &options, config)?;
     let (mut journal, mut outcomes) = match &args.out {
         Some(folder) => {
             let settings = &plan.spec.settings;

@@ -3,7 +3,8 @@
 use super::args::{EvalArgs, PolicyWord, SetWord};
 use crate::cli::Usage;
 use crate::cli::engine::{Embedded, Source};
-use crate::cli::settings::RunOptions;
+use crate::cli::server;
+use crate::cli::settings::{ConfigFile, RunOptions};
 use crate::engine::embedded;
 use crate::engine::local::inspect_model;
 use crate::eval::{Contender, Role, Spec, contenders};
@@ -43,7 +44,7 @@ impl Plan {
     ///
     /// # Errors
     /// [`Usage`] that says what to give instead; a model that is none.
-    pub fn new(args: &EvalArgs, options: &RunOptions) -> anyhow::Result<Self> {
+    pub fn new(args: &EvalArgs, options: &RunOptions, config: &ConfigFile) -> anyhow::Result<Self> {
         let (name, set) = read_set(&args.task, args.set)?;
         let n = args.n.map_or(set.len(), |n| n as usize);
         if n > set.len() {
@@ -77,7 +78,7 @@ impl Plan {
             needed.contenders.extend(contenders(&asked));
         }
         Ok(Self {
-            players: players(args, options, &asked)?,
+            players: players(args, options, config, &asked)?,
             name,
             set,
             spec,
@@ -179,15 +180,17 @@ fn check_picture(path: Option<&Path>) -> Result<(), Usage> {
 fn players(
     args: &EvalArgs,
     options: &RunOptions,
+    config: &ConfigFile,
     contenders: &[Contender],
 ) -> anyhow::Result<Vec<Player>> {
     let organized = contenders.iter().any(|c| c.policy == Policy::Asyncthink);
     let alone = contenders.iter().any(|c| c.policy != Policy::Asyncthink);
     let model = options.model.clone();
+    let server = server::wanted(options, config)?.filter(|_| args.script.is_none());
     let mut sources: Vec<(Source, Vec<Role>)> = Vec::new();
     if organized {
         let knows = args.task.len() == 1 && args.task[0].trim() == "countdown";
-        if !knows && model.is_none() && args.script.is_none() {
+        if !knows && model.is_none() && args.script.is_none() && server.is_none() {
             return Err(Usage(
                 "the model inside orgtop only knows small countdowns (`eval countdown`): give --model PATH (a \
                  folder of safetensors or a .gguf file)"
@@ -195,11 +198,19 @@ fn players(
             )
             .into());
         }
-        let source = Source::choose(model.clone(), args.script.clone(), Embedded::Serves)?;
+        let source = Source::choose_with(
+            server.clone(),
+            model.clone(),
+            args.script.clone(),
+            Embedded::Serves,
+        )?;
         sources.push((source, vec![Role::Model]));
     }
     if alone {
-        let source = lone_source(args, model)?;
+        let source = match server.filter(|_| args.baseline.is_none()) {
+            Some(server) => Source::Server(Box::new(server)),
+            None => lone_source(args, model)?,
+        };
         match sources.iter_mut().find(|(other, _)| *other == source) {
             Some((_, roles)) => roles.push(Role::Baseline),
             None => sources.push((source, vec![Role::Baseline])),

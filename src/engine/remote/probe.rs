@@ -7,6 +7,10 @@ use super::template::Template;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::fmt;
+use std::time::{Duration, Instant};
+
+/// How long a server may take to load its model, and between two looks.
+const LOADING: (Duration, Duration) = (Duration::from_secs(60), Duration::from_millis(500));
 
 /// The context asked of Ollama where nothing else was: it allocates what it is asked for.
 const OLLAMA_CONTEXT: u32 = 8192;
@@ -72,9 +76,14 @@ pub struct Probe {
 /// Nobody there, no inference server, another model.
 pub(super) async fn probe(client: &Client, options: &ServerOptions) -> Result<Probe, RemoteError> {
     let mut attempt = 0;
+    let began = Instant::now();
     loop {
         match look(client, options).await {
-            // A server that loads its model says so; one that is not there will not come by itself.
+            // A server that loads its model says so.
+            Err(RemoteError::Failed { status: 503, .. }) if began.elapsed() < LOADING.0 => {
+                tokio::time::sleep(LOADING.1).await;
+            }
+            // One that is not there will not come by itself.
             Err(error) if !matches!(error, RemoteError::Unreachable { .. }) => {
                 let Some(wait) = client.wait_before(attempt, &error) else {
                     return Err(error);
