@@ -71,6 +71,8 @@ struct Shared {
     replies: Mutex<Vec<Reply>>,
     asked: Mutex<Vec<Asked>>,
     listing: Mutex<Reply>,
+    /// How often the list of models is still refused because the model loads.
+    loading: AtomicUsize,
     stop: AtomicBool,
     /// Pieces written, to see back-pressure.
     written: AtomicUsize,
@@ -105,6 +107,7 @@ impl Fake {
             replies: Mutex::default(),
             asked: Mutex::default(),
             listing: Mutex::new(Reply::Well),
+            loading: AtomicUsize::new(0),
             stop: AtomicBool::new(false),
             written: AtomicUsize::new(0),
             connected: AtomicUsize::new(0),
@@ -128,6 +131,12 @@ impl Fake {
     /// How the list of models is answered.
     pub fn listing(self, reply: Reply) -> Self {
         *self.shared.listing.lock().unwrap() = reply;
+        self
+    }
+
+    /// Loads its model while it is asked so often.
+    pub fn loading(self, times: usize) -> Self {
+        self.shared.loading.store(times, Ordering::SeqCst);
         self
     }
 
@@ -268,6 +277,14 @@ fn whole(stream: &mut TcpStream, status: u16, more: &str, body: &str) -> std::io
 fn about(stream: &mut TcpStream, shared: &Shared, path: &str) -> std::io::Result<()> {
     if let Reply::Status(status, more, body) = &*shared.listing.lock().unwrap() {
         return whole(stream, *status, more, body);
+    }
+    let loads = |n: usize| n.checked_sub(1);
+    let waits = &shared.loading;
+    if waits
+        .fetch_update(Ordering::SeqCst, Ordering::SeqCst, loads)
+        .is_ok()
+    {
+        return whole(stream, 503, "", r#"{"error":{"message":"Loading model"}}"#);
     }
     let owner = match shared.kind {
         Kind::Vllm => "vllm",

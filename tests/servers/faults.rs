@@ -171,6 +171,12 @@ fn something_else_behind_the_url_is_no_inference_server() {
 }
 
 #[test]
+fn a_server_that_loads_its_model_is_waited_for() {
+    let fake = fake(Kind::Llama, []).loading(5);
+    assert_eq!(say(&fake).text, WORDS.concat());
+}
+
+#[test]
 fn a_server_without_models_or_with_several_asks_which() {
     let none = Reply::Status(200, "", r#"{"data":[]}"#);
     let error = refusal(&options(&fake(Kind::Vllm, []).listing(none))).to_string();

@@ -4,6 +4,7 @@ mod fake;
 mod faults;
 mod harness;
 mod kinds;
+mod program;
 mod real;
 mod seats;
 mod sessions;
