@@ -21,8 +21,8 @@
 //! request for its whole text; the server's prefix cache absorbs that.
 //!
 //! Servers rarely give token ids, so ids are made here: a byte of a prompt is its own id, a piece of text
-//! that arrived is given the next free one. They mean something within one session only; whoever restores a
-//! session teaches them with [`crate::engine::Engine::recall`].
+//! that arrived has one by its hash. Whoever restores a session teaches them to the new connection with
+//! [`crate::engine::Engine::recall`].
 
 mod address;
 mod client;

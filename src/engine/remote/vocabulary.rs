@@ -5,7 +5,7 @@
 //! | 0..=255 | one byte of a prompt or a splice |
 //! | 256.. | markers of chat templates, in the order of [`MARKERS`] |
 //! | 1023 | the model ended its turn |
-//! | 1024.. | pieces of text in the order in which they first arrived |
+//! | 1024.. | pieces of text that arrived, by a hash of their bytes: the same in every session, but for collisions |
 
 use crate::engine::contract::TokenId;
 use std::collections::HashMap;
@@ -18,6 +18,9 @@ pub(super) const END: TokenId = 1023;
 
 /// First id of a piece that arrived.
 const FIRST_PIECE: TokenId = 1024;
+
+/// How many ids pieces can have. Whoever keeps several engines apart by their ids has eight bits left.
+const PIECES: TokenId = (1 << 24) - FIRST_PIECE;
 
 /// What chat templates write between messages, and what text must therefore not spell out. Sessions hold
 /// places in this list: only ever append.
@@ -54,7 +57,6 @@ const APART: char = '\u{200b}';
 pub(super) struct Vocabulary {
     pieces: HashMap<TokenId, Vec<u8>>,
     ids: HashMap<Vec<u8>, TokenId>,
-    next: TokenId,
 }
 
 impl Vocabulary {
@@ -63,7 +65,12 @@ impl Vocabulary {
         if let Some(id) = self.ids.get(piece) {
             return *id;
         }
-        let id = self.next.max(FIRST_PIECE);
+        let first = hash(piece) % PIECES;
+        // Every piece that is known takes one id; no session has millions of different ones.
+        let id = (0..PIECES)
+            .map(|n| FIRST_PIECE + (first + n) % PIECES)
+            .find(|id| !self.pieces.contains_key(id))
+            .unwrap_or(FIRST_PIECE);
         self.learn(id, piece);
         id
     }
@@ -75,7 +82,6 @@ impl Vocabulary {
         }
         self.pieces.insert(id, piece.to_vec());
         self.ids.insert(piece.to_vec(), id);
-        self.next = self.next.max(id.saturating_add(1));
     }
 
     /// Exact bytes of a token; none of a marker.
@@ -129,6 +135,12 @@ fn flush(run: &mut Vec<u8>, out: &mut String) {
     run.clear();
 }
 
+fn hash(piece: &[u8]) -> TokenId {
+    use sha2::{Digest, Sha256};
+    let digest = Sha256::digest(piece);
+    TokenId::from_le_bytes([digest[0], digest[1], digest[2], digest[3]])
+}
+
 /// The first marker in `text`: where, and which. Of two at one place the longer.
 fn next_marker(text: &str) -> Option<(usize, usize)> {
     MARKERS
@@ -159,13 +171,17 @@ mod tests {
     #[test]
     fn pieces_keep_their_ids_and_a_session_teaches_them() {
         let mut v = Vocabulary::default();
-        let a = v.id_of(b" a");
-        assert_eq!((v.id_of(b" b"), v.id_of(b" a")), (a + 1, a));
+        let (a, b) = (v.id_of(b" a"), v.id_of(b" b"));
+        assert_ne!(a, b);
+        assert_eq!(v.id_of(b" a"), a);
+        assert_eq!(Vocabulary::default().id_of(b" b"), b, "whatever came first");
         let mut later = Vocabulary::default();
-        later.learn(a + 1, b" b");
-        assert_eq!(later.bytes(a + 1), b" b");
-        assert_eq!(later.id_of(b" c"), a + 2);
-        assert_eq!(later.id_of(b" b"), a + 1);
+        later.learn(b, b" x");
+        assert_eq!(later.bytes(b), b" x");
+        assert_eq!(later.id_of(b" x"), b);
+        let moved = later.id_of(b" b");
+        assert_ne!(moved, b, "an id stands for one piece only");
+        assert_eq!(later.bytes(moved), b" b");
     }
 
     #[test]
