@@ -6,7 +6,7 @@ use super::settle::Deed;
 use super::steer::refused;
 use crate::engine::SeqOp;
 use crate::org::rules::a_slot_can_free;
-use crate::org::{ActionKind, Author, Body, ErrorKind, Seq, ThreadEnd, ThreadId, WaitOn};
+use crate::org::{ActionKind, Author, Body, ErrorKind, Seq, Status, ThreadEnd, ThreadId, WaitOn};
 use crate::protocol::Found;
 use std::collections::VecDeque;
 
@@ -17,8 +17,8 @@ impl Session {
         self.end_without_result(id, end, cause);
         // Only whoever forked a worker can join it.
         let waits = id.parent().filter(|parent| {
-            let mut waiting = self.emitter.org.waiting();
-            waiting.any(|(who, on)| who == *parent && on == WaitOn::Join(id))
+            let parent = self.emitter.org.thread(*parent);
+            parent.is_some_and(|t| t.status == Status::Waiting(WaitOn::Join(id)))
         });
         if let Some(parent) = waits {
             self.emitter

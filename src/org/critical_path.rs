@@ -76,8 +76,11 @@ pub fn blame(schedule: &Schedule) -> BTreeMap<(ThreadId, ThreadId), u64> {
     blame
 }
 
+/// Where slots are short, slack is asked of the simulation worker by worker: not of more than these.
+const MOST_ASKED: usize = 256;
+
 /// How many more tokens each worker could have decoded without raising `T`. Workers nobody joins are
-/// absent.
+/// absent; where slots are short and there are more than 256 workers, all are ([`slack_of`] one).
 #[must_use]
 pub fn slack(traces: &[Trace], capacity: u32, schedule: &Schedule) -> BTreeMap<ThreadId, u64> {
     let workers = traces.iter().filter(|t| !t.id.is_organizer()).count();
@@ -93,6 +96,9 @@ pub fn slack(traces: &[Trace], capacity: u32, schedule: &Schedule) -> BTreeMap<T
     // With a slot for everyone no longer worker can ever block a Fork, and one backward pass is exact.
     if workers < capacity as usize && !special {
         return backward_pass(traces, schedule);
+    }
+    if workers > MOST_ASKED {
+        return BTreeMap::new();
     }
     joined(traces)
         .filter_map(|id| slack_of(id, traces, capacity, schedule).map(|s| (id, s)))
@@ -111,7 +117,13 @@ pub fn slack_of(id: ThreadId, traces: &[Trace], capacity: u32, schedule: &Schedu
         let extra = i64::try_from(extra).unwrap_or(i64::MAX);
         simulate_with(traces, capacity, Some((id, extra))).latency <= schedule.latency
     };
-    let (mut low, mut high) = (0, schedule.latency.saturating_sub(lane.finish) + 1);
+    // Most workers of a crowd have little: ever wider steps first, then halves.
+    let most = schedule.latency.saturating_sub(lane.finish) + 1;
+    let (mut low, mut high) = (0, 1.min(most));
+    while high < most && harmless(high) {
+        low = high;
+        high = (high * 2).min(most);
+    }
     while high - low > 1 {
         let middle = low + (high - low) / 2;
         if harmless(middle) {
