@@ -2,7 +2,6 @@
 //! records what was refused.
 
 use super::config::overflow;
-use super::runner::Runner;
 use super::session::Session;
 use crate::engine::{Forbids, SeqId, SeqOp, TokenId, Veto};
 use crate::org::rules::{Overflow, a_slot_can_free};
@@ -84,23 +83,32 @@ impl Session {
             joinable,
             forks: match overflow(&self.header) {
                 _ if org.capacity <= 1 => Some(0),
-                Overflow::Wait if org.free_slots() > 0 || a_slot_can_free(org, Some(id)) => None,
-                Overflow::Wait => Some(0),
-                Overflow::Error => Some(org.free_slots().saturating_sub(self.forks_before(id))),
+                Overflow::Wait => {
+                    let serves = org.free_slots() > 0
+                        || a_slot_can_free(org, |other| {
+                            other == id || self.forks_before(other, id)
+                        });
+                    (!serves).then_some(0)
+                }
+                Overflow::Error => {
+                    let others = self.runners.keys();
+                    let before = others
+                        .filter(|other| self.forks_before(**other, id))
+                        .count();
+                    Some(org.free_slots().saturating_sub(before))
+                }
             },
         }
     }
 
-    /// How many others are about to fork: whoever opened its Fork finds a slot for it, the first in path order
-    /// before the others.
-    fn forks_before(&self, id: ThreadId) -> usize {
-        let forking = |runner: &Runner| matches!(runner.scanner.position(), Position::InFork(_));
-        let inside = self.runners.get(&id).is_some_and(forking);
-        self.runners
-            .iter()
-            .filter(|(other, runner)| **other != id && forking(runner) && self.is_running(**other))
-            .filter(|(other, _)| !inside || **other < id)
-            .count()
+    /// Whether `other` is about to fork and comes before `id`: whoever opened its Fork does so before those
+    /// who have not, and then the smaller path.
+    fn forks_before(&self, other: ThreadId, id: ThreadId) -> bool {
+        let inside = |id: &ThreadId| {
+            let position = self.runners.get(id).map(|r| r.scanner.position());
+            matches!(position, Some(Position::InFork(_)))
+        };
+        other != id && inside(&other) && self.is_running(other) && (other < id || !inside(&id))
     }
 
     /// Records tokens that were drawn and refused.

@@ -72,7 +72,7 @@ impl Session {
         while !self.over()
             && !self.blocked.is_empty()
             && self.emitter.org.free_slots() == 0
-            && !a_slot_can_free(&self.emitter.org, None)
+            && !a_slot_can_free(&self.emitter.org, |_| false)
         {
             self.blocked.sort();
             let Some(blocked) = self.blocked.pop() else {

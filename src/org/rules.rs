@@ -82,7 +82,7 @@ pub fn judge_fork(
     };
     let verdict = if organization.free_slots() > 0 {
         ForkVerdict::Start(child)
-    } else if overflow == Overflow::Wait && a_slot_can_free(organization, Some(parent)) {
+    } else if overflow == Overflow::Wait && a_slot_can_free(organization, |id| id == parent) {
         ForkVerdict::Block(child)
     } else {
         let why = format!(
@@ -138,18 +138,25 @@ pub fn next_index(organization: &Organization, parent: ThreadId) -> Option<u16> 
     (used < MAX_INDEX).then_some(used + 1)
 }
 
-/// Whether some active worker can end although everything that waits for a slot stands still, `forking`
-/// included.
+/// Whether some active worker can end although everything that waits for a slot stands still, and whoever is
+/// `forking` too.
 #[must_use]
-pub fn a_slot_can_free(organization: &Organization, forking: Option<ThreadId>) -> bool {
+pub fn a_slot_can_free(
+    organization: &Organization,
+    forking: impl Fn(ThreadId) -> bool + Copy,
+) -> bool {
     organization
         .threads()
         .filter(|t| t.role == Role::Worker && !t.ended())
         .any(|t| can_end(organization, t.id, forking))
 }
 
-fn can_end(organization: &Organization, id: ThreadId, forking: Option<ThreadId>) -> bool {
-    if Some(id) == forking {
+fn can_end(
+    organization: &Organization,
+    id: ThreadId,
+    forking: impl Fn(ThreadId) -> bool + Copy,
+) -> bool {
+    if forking(id) {
         return false;
     }
     match organization.thread(id).map(|t| t.status) {

@@ -3,12 +3,22 @@
 use crate::harness::config;
 use orgtop::engine::{EngineThread, Sampling, embedded, local::Options};
 use orgtop::live::{Audience, Finished, Plan, RunConfig, Start, launch, parse_orders};
-use orgtop::org::{ErrorKind, Organization};
+use orgtop::org::{ErrorKind, ErrorRecord, Organization};
 use orgtop::record::{Limits, PoolPolicy};
 use orgtop::task::Task;
 use std::time::{Duration, Instant};
 
 fn decode(temperature: f32, seed: u64, guard: bool, orders: &str) -> (Finished, Duration) {
+    decode_at(1, temperature, seed, guard, orders)
+}
+
+fn decode_at(
+    depth: u8,
+    temperature: f32,
+    seed: u64,
+    guard: bool,
+    orders: &str,
+) -> (Finished, Duration) {
     let task = Task::parse("countdown 10 6 5 3 = 30", 0).unwrap();
     let begun = Instant::now();
     let handle = launch(Plan {
@@ -33,7 +43,7 @@ fn decode(temperature: f32, seed: u64, guard: bool, orders: &str) -> (Finished, 
                 limits: Limits {
                     organizer: 200,
                     worker: 40,
-                    ..Limits::default()
+                    depth,
                 },
                 guard,
                 ..config()
@@ -72,6 +82,27 @@ fn babbling_makes_errors_without_the_guard_and_none_with_it() {
         let (guarded, _) = decode(2.0, seed, true, "");
         assert_eq!(forbidden_errors(&guarded.organization), [], "seed {seed}");
         refused += vetoes(&guarded.organization);
+    }
+    assert!(
+        errors > 0 && refused > 0,
+        "{errors} errors, {refused} vetoes"
+    );
+}
+
+#[test]
+fn workers_that_organize_are_guarded_too() {
+    let (mut errors, mut refused) = (0, 0);
+    let of_workers = |org: &Organization| {
+        let workers = org.threads().filter(|t| !t.id.is_organizer());
+        workers.map(|t| t.vetoes).sum::<u64>()
+    };
+    for seed in 0..6 {
+        let (free, _) = decode_at(2, 2.0, seed, false, "");
+        let by_workers = |e: &&ErrorRecord| !e.thread.is_organizer();
+        errors += free.organization.errors.iter().filter(by_workers).count();
+        let (guarded, _) = decode_at(2, 2.0, seed, true, "");
+        assert_eq!(forbidden_errors(&guarded.organization), [], "seed {seed}");
+        refused += of_workers(&guarded.organization);
     }
     assert!(
         errors > 0 && refused > 0,
