@@ -42,7 +42,7 @@ fn decode_at(
                 },
                 limits: Limits {
                     organizer: 200,
-                    worker: 40,
+                    worker: if depth == 1 { 40 } else { 160 },
                     depth,
                 },
                 guard,
@@ -96,11 +96,18 @@ fn workers_that_organize_are_guarded_too() {
         let workers = org.threads().filter(|t| !t.id.is_organizer());
         workers.map(|t| t.vetoes).sum::<u64>()
     };
+    // A person begins to organize in a worker's place, and the model goes on.
+    let orders = [
+        r#"{"do": "fork", "query": "countdown 10 6 5 3 = 30", "seat": "human"}"#,
+        r#"{"do": "text", "thread": "1", "text": "<FORK-1>A 10 6 : 5 3 -> 30</FORK-1><FORK-2>B 10 5 : 6 3 -> 30</FORK-2><FORK-3>C 10 3"}"#,
+        r#"{"do": "seat", "thread": "1", "to": "model"}"#,
+    ]
+    .join("\n");
     for seed in 0..6 {
-        let (free, _) = decode_at(2, 2.0, seed, false, "");
+        let (free, _) = decode_at(2, 2.0, seed, false, &orders);
         let by_workers = |e: &&ErrorRecord| !e.thread.is_organizer();
         errors += free.organization.errors.iter().filter(by_workers).count();
-        let (guarded, _) = decode_at(2, 2.0, seed, true, "");
+        let (guarded, _) = decode_at(2, 2.0, seed, true, &orders);
         assert_eq!(forbidden_errors(&guarded.organization), [], "seed {seed}");
         refused += of_workers(&guarded.organization);
     }
