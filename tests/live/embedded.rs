@@ -118,6 +118,7 @@ fn crowded_into(mib: usize) -> (BTreeMap<ThreadId, Vec<u32>>, Finished, usize) {
         orders: crowd(),
         audience: Audience::Nobody,
         tools: orgtop::live::ToolSet::new(),
+        servers: orgtop::live::ServerSet::new(),
     });
     let (mut ids, mut queued) = (BTreeMap::<ThreadId, Vec<u32>>::new(), 0);
     loop {
