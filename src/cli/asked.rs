@@ -9,7 +9,7 @@ use super::run::{
 };
 use super::screen::Shown;
 use super::settings::{ConfigFile, RunOptions, ScreenOptions};
-use super::{demo, presets};
+use super::{demo, output, presets};
 use super::{roster, server};
 use crate::live::{Plan, RunConfig, Start};
 use crate::record::{Header, Merge, Policy, store};
@@ -194,6 +194,9 @@ impl Asked {
         )?;
         let roster = roster::read(self.people.roster.as_deref(), config, &self.options)?;
         check_seats(&self.people, &roster)?;
+        if matches!(source, Source::Server(_)) && self.options.guard == Some(true) {
+            output::say("orgtop: the guard is left aside: a server draws its tokens itself");
+        }
         let orders = read_orders(&self.output)?;
         let open = source.open(&self.options)?;
         let now = jiff::Zoned::now();

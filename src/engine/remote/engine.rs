@@ -1,7 +1,8 @@
 //! The contract of an engine, kept by a server.
 
+use super::answer::Chunk;
 use super::client::Client;
-use super::dialect::{Ask, Chunk};
+use super::dialect::Ask;
 use super::error::RemoteError;
 use super::flow::{Bell, Flow};
 use super::options::ServerOptions;

@@ -3,14 +3,14 @@
 //! A task reads the answer and puts what it says into a queue of bounded length; where nobody takes it out
 //! the task stops reading, and the server has to wait. Dropping the flow drops the connection.
 
+use super::answer::{self, Chunk, Finish, News};
 use super::client::Client;
-use super::dialect::{self, Ask, Chunk, Finish, News};
+use super::dialect::{self, Ask};
 use super::error::{RemoteError, innermost, quote};
 use super::lines::{Lines, TooLong};
+use super::messages::Messages;
 use super::probe::{Kind, Probe};
 use super::runtime::Runtime;
-use eventsource_stream::Eventsource;
-use futures_util::stream::StreamExt;
 use reqwest::Response;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -255,64 +255,6 @@ async fn read(
     }
 }
 
-/// Lines to messages: server-sent events, or one message a line.
-enum Messages {
-    Lines,
-    Events(Box<Events>),
-}
-
-type Pieces =
-    futures_util::stream::Iter<std::vec::IntoIter<Result<String, std::convert::Infallible>>>;
-
-/// Lines of an event that is not complete yet.
-#[derive(Default)]
-struct Events {
-    held: Vec<String>,
-}
-
-impl Messages {
-    fn new(kind: Kind) -> Self {
-        if kind == Kind::Ollama {
-            Self::Lines
-        } else {
-            Self::Events(Box::default())
-        }
-    }
-
-    async fn of(&mut self, lines: Vec<String>) -> Vec<String> {
-        match self {
-            Self::Lines => lines
-                .into_iter()
-                .filter(|line| !line.trim().is_empty())
-                .collect(),
-            Self::Events(events) => {
-                let mut out = Vec::new();
-                for line in lines {
-                    let ends = line.trim_end().is_empty();
-                    events.held.push(line);
-                    if ends {
-                        out.extend(parse(std::mem::take(&mut events.held)).await);
-                    }
-                }
-                out
-            }
-        }
-    }
-}
-
-/// The data of a whole event.
-async fn parse(lines: Vec<String>) -> Vec<String> {
-    let pieces: Vec<Result<String, std::convert::Infallible>> = lines.into_iter().map(Ok).collect();
-    let pieces: Pieces = futures_util::stream::iter(pieces);
-    let mut events = pieces.eventsource();
-    let mut out = Vec::new();
-    // Whole lines of text always parse.
-    while let Some(Ok(event)) = events.next().await {
-        out.push(event.data);
-    }
-    out
-}
-
 /// Passes on what a message says; true if it was the last.
 async fn tell(client: &Client, kind: Kind, message: &str, to: &Outlet) -> Result<bool, Ended> {
     let garbled = |what: String| RemoteError::Garbled {
@@ -326,7 +268,7 @@ async fn tell(client: &Client, kind: Kind, message: &str, to: &Outlet) -> Result
         }
         .into());
     }
-    for news in dialect::read(kind, message).map_err(garbled)? {
+    for news in answer::read(kind, message).map_err(garbled)? {
         match news {
             News::Chunk(chunk) => to.put(Item::Chunk(chunk)).await?,
             News::Finish(finish) => {

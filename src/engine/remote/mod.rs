@@ -8,8 +8,8 @@
 //! | `runtime` | the thread on which everything asynchronous runs |
 //! | `client` | one HTTP client: asking, retrying, judging answers |
 //! | `probe` | what kind of server it is, its models, what they can do |
-//! | `dialect` | requests and answers, as each kind of server wants them |
-//! | `lines` | bytes to lines, with a bound |
+//! | `dialect`, `answer` | requests and answers, as each kind of server wants and gives them |
+//! | `lines`, `messages` | bytes to lines, with a bound; lines to messages |
 //! | `flow` | one request's text as it arrives, with back-pressure |
 //! | `template` | messages to a prompt |
 //! | `vocabulary` | text to token ids and back |
@@ -25,12 +25,14 @@
 //! [`crate::engine::Engine::recall`].
 
 mod address;
+mod answer;
 mod client;
 mod dialect;
 mod engine;
 mod error;
 mod flow;
 mod lines;
+mod messages;
 mod options;
 mod probe;
 mod runtime;
@@ -38,7 +40,8 @@ mod sequence;
 mod template;
 mod vocabulary;
 
-pub use dialect::{Ask, Chunk, Finish};
+pub use answer::{Chunk, Finish};
+pub use dialect::Ask;
 pub use engine::{Caps, Remote, connect};
 pub use error::RemoteError;
 pub use flow::{Flow, Item};

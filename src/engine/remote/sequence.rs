@@ -1,6 +1,6 @@
 //! One context, and the request that continues it.
 
-use super::dialect::{Chunk, Finish};
+use super::answer::{Chunk, Finish};
 use super::error::RemoteError;
 use super::flow::{Flow, Item};
 use crate::engine::contract::{Epoch, Priority, Sampling, TokenId};
