@@ -10,6 +10,7 @@
 //! | [`org`] | the organization as a fold over events; time, critical path, metrics |
 //! | [`record`] | session files: write, open, recover, play |
 //! | [`engine`] | sequences to tokens: local models, scripts |
+//! | [`hub`] | checkpoints from the Hugging Face hub: pulled, found again, recommended |
 //! | [`task`] | countdown, sudoku, math: make, state, verify, solve |
 //! | [`live`] | one running session: organization, engine, recorder, commands |
 //! | [`eval`] | policies on sets of tasks, counted up with intervals |
@@ -18,6 +19,7 @@
 pub mod cli;
 pub mod engine;
 pub mod eval;
+pub mod hub;
 pub mod learn;
 pub mod live;
 pub mod org;

@@ -2,6 +2,7 @@
 
 use super::eval::EvalArgs;
 use super::line::LineName;
+use super::models::ModelsArgs;
 use super::settings::{RunOptions, ScreenOptions, words};
 use super::simulate::Capacities;
 use super::train::TrainVerb;
@@ -73,7 +74,7 @@ pub enum Verb {
     /// List or remove recorded sessions
     #[command(subcommand)]
     Sessions(SessionsVerb),
-    /// List models: given folders, the Hugging Face cache
+    /// List models: given folders, the Hugging Face cache; pull them from the hub
     Models(ModelsArgs),
     /// Check device, terminal and, if given, a model
     Doctor(DoctorArgs),
@@ -436,16 +437,6 @@ pub enum SessionsVerb {
         #[arg(long, value_name = "DIR")]
         folder: Option<PathBuf>,
     },
-}
-
-/// Arguments of `models`.
-#[derive(Debug, Args)]
-pub struct ModelsArgs {
-    /// Folders and files to look at besides the Hugging Face cache
-    pub paths: Vec<PathBuf>,
-    /// Print a JSON array
-    #[arg(long)]
-    pub json: bool,
 }
 
 /// Arguments of `doctor`.

@@ -4,6 +4,7 @@ use super::Usage;
 use super::settings::RunOptions;
 use crate::engine::remote::{self, Caps, ServerOptions};
 use crate::engine::{Engine, EngineError, EngineThread, Script, Scripted, embedded, local};
+use crate::hub;
 use crate::live::OpenEngine;
 use crate::org::ThreadId;
 use crate::record::Limits;
@@ -94,7 +95,7 @@ impl Source {
                 "no model for this: the one inside orgtop only knows countdown (\"countdown 10 6 5 3 = 30\"). \
                  Give --model PATH (a folder of safetensors or a .gguf file), set it in the \
                  config file, or play a script with --script FILE; `orgtop models` lists what is on \
-                 this machine"
+                 this machine, `orgtop models recommended` what can be pulled"
                     .into(),
             )),
         }
@@ -140,13 +141,7 @@ impl Source {
                 Ok(Box::new(engine) as Box<dyn Engine>)
             })),
             Self::Model(path) => {
-                anyhow::ensure!(
-                    path.exists(),
-                    "{}: no such file or folder; --model takes a folder with config.json and \
-                     safetensors, or a .gguf file",
-                    path.display()
-                );
-                let path = path.clone();
+                let path = located(path)?;
                 Ok(Box::new(move || open_local(path, options)))
             }
         }
@@ -198,6 +193,7 @@ fn local_options(options: &RunOptions) -> local::Options {
             .cache_mib
             .map(|mib| (mib as usize).saturating_mul(1 << 20)),
         max_context: options.context.map(|n| n as usize),
+        overcommit: options.overcommit.unwrap_or(false),
         ..local::Options::default()
     }
 }
@@ -207,7 +203,28 @@ fn local_options(options: &RunOptions) -> local::Options {
 /// # Errors
 /// Whatever is wrong with it.
 pub fn open_model(path: &Path, options: &RunOptions) -> Result<Box<dyn Engine>, EngineError> {
-    open_local(path.to_owned(), local_options(options))
+    let path = located(path).map_err(|e| EngineError::Model {
+        path: path.display().to_string(),
+        message: e.to_string(),
+    })?;
+    open_local(path, local_options(options))
+}
+
+/// The checkpoint that `--model` names: a path, or a repository that was pulled.
+///
+/// # Errors
+/// When neither is there; with what gets it.
+pub fn located(model: &Path) -> anyhow::Result<PathBuf> {
+    if model.exists() {
+        return Ok(model.to_owned());
+    }
+    hub::pulled(model)?.with_context(|| {
+        format!(
+            "{}: no such file or folder; --model takes a folder with config.json and safetensors, a .gguf file, or \
+             OWNER/NAME[:FILE] as pulled by `orgtop models pull`",
+            model.display()
+        )
+    })
 }
 
 fn open_local(path: PathBuf, options: local::Options) -> Result<Box<dyn Engine>, EngineError> {

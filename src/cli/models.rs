@@ -1,10 +1,16 @@
 //! `orgtop models`
 
-use super::args::ModelsArgs;
+mod args;
+mod pull;
+mod recommended;
+
+pub use args::ModelsArgs;
+
 use super::{Exit, output};
 use crate::engine::embedded;
 use crate::engine::local::{ModelSummary, discover, inspect_model};
 use crate::tui::text::safe_line;
+use args::ModelsVerb;
 use serde::Serialize;
 use std::path::Path;
 
@@ -21,11 +27,16 @@ struct Row {
     problem: Option<String>,
 }
 
-/// Lists models.
+/// Lists models, or does what the verb says.
 ///
 /// # Errors
-/// When stdout takes nothing.
+/// When stdout takes nothing; whatever keeps a checkpoint from being pulled.
 pub fn run(args: &ModelsArgs) -> anyhow::Result<Exit> {
+    match &args.verb {
+        Some(ModelsVerb::Pull(args)) => return pull::run(args),
+        Some(ModelsVerb::Recommended { json }) => return recommended::run(*json),
+        None => {}
+    }
     let mut found: Vec<ModelSummary> = args.paths.iter().flat_map(|p| look_in(p)).collect();
     let given = found.len();
     found.extend(discover());

@@ -4,6 +4,7 @@ use super::engine::{caps, open_model};
 use super::server;
 use super::settings::{ConfigFile, RunOptions};
 use crate::engine::remote::ServerOptions;
+use crate::hub;
 use crate::live::{OpenBeside, ServerSet, Tool, ToolSet};
 use crate::org::{RosterSeat, Seat, roster::in_a_name};
 use anyhow::{Context, bail, ensure};
@@ -158,8 +159,13 @@ fn checkpoint(
     let text = entry["checkpoint"]
         .as_str()
         .context("checkpoint: expected a path")?;
-    let path: PathBuf = folder.join(text);
-    ensure!(path.exists(), "{}: no such file or folder", path.display());
+    let path: PathBuf = match folder.join(text) {
+        path if path.exists() => path,
+        path => {
+            let pulled = hub::pulled(Path::new(text))?;
+            pulled.with_context(|| format!("{}: no such file or folder", path.display()))?
+        }
+    };
     let options = options.clone();
     Ok(Arc::new(move || open_model(&path, &options)))
 }

@@ -36,7 +36,7 @@ macro_rules! layered {
 layered! {
     /// How to run an organization.
     pub struct RunOptions {
-        /// Model to run: a folder of safetensors, a .safetensors or a .gguf file
+        /// Model to run: a folder of safetensors, a .safetensors or a .gguf file, or a pulled OWNER/NAME[:FILE]
         #[arg(long, value_name = "PATH", env = "ORGTOP_MODEL")]
         pub model: PathBuf,
         /// Server to decode with instead (vLLM, SGLang, llama.cpp's, Ollama): its URL, or its name in the config
@@ -113,6 +113,9 @@ layered! {
         /// Memory for cached keys and values, in MiB [default: a quarter of the machine's, 1024 at most]
         #[arg(long, value_name = "MIB", env = "ORGTOP_CACHE_MIB", value_parser = clap::value_parser!(u32).range(1..))]
         pub cache_mib: u32,
+        /// Load a model even if it does not seem to fit into memory
+        #[arg(long, env = "ORGTOP_OVERCOMMIT", num_args = 0..=1, default_missing_value = "true", require_equals = true)]
+        pub overcommit: bool,
         /// Longest context in tokens [default: the model's]
         #[arg(long, value_name = "N", env = "ORGTOP_CONTEXT", value_parser = clap::value_parser!(u32).range(64..))]
         pub context: u32,

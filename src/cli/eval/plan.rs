@@ -2,7 +2,7 @@
 
 use super::args::{EvalArgs, PolicyWord, SetWord};
 use crate::cli::Usage;
-use crate::cli::engine::{Embedded, Source};
+use crate::cli::engine::{Embedded, Source, located};
 use crate::cli::server;
 use crate::cli::settings::{ConfigFile, RunOptions};
 use crate::engine::embedded;
@@ -237,7 +237,7 @@ fn parameters(source: &Source) -> anyhow::Result<Option<u64>> {
         Source::Script(_) | Source::Server(_) => Ok(None),
         Source::Embedded => Ok(Some(embedded::PARAMETERS)),
         Source::Model(path) => {
-            let summary = inspect_model(path);
+            let summary = inspect_model(&located(path)?);
             if let Some(problem) = summary.problem {
                 anyhow::bail!("{}: {problem}", path.display());
             }

@@ -2,6 +2,7 @@
 
 use super::args::DataArgs;
 use super::stop_on_signals;
+use crate::cli::engine::located;
 use crate::cli::{Exit, Usage, output};
 use crate::engine::Sampling;
 use crate::engine::local::{self, Options};
@@ -146,7 +147,7 @@ fn tasks(args: &DataArgs) -> anyhow::Result<Vec<Task>> {
 fn by_model(args: &DataArgs, model: &Path) -> anyhow::Result<(Vec<Trace>, u64)> {
     let stop = stop_on_signals()?;
     let (tasks, alone) = (tasks(args)?, args.traces == "alone");
-    let engine = local::open(model, &Options::default())?;
+    let engine = local::open(&located(model)?, &Options::default())?;
     let config = |(task, i): (&Task, u64)| RunConfig {
         query: task.query(),
         policy: if alone {

@@ -26,14 +26,14 @@ pub struct TensorInfo {
     /// Absolute offset in the file.
     offset: u64,
     /// Bytes in the file.
-    bytes: usize,
+    pub(super) bytes: usize,
 }
 
 /// Everything before the tensor data.
 #[derive(Debug)]
 pub struct Header {
     meta: HashMap<String, Meta>,
-    tensors: HashMap<String, TensorInfo>,
+    pub(super) tensors: HashMap<String, TensorInfo>,
 }
 
 impl Header {

@@ -92,20 +92,27 @@ fn describe(checkpoint: &Checkpoint, summary: &mut ModelSummary) -> Result<(), S
     Ok(())
 }
 
-/// Checkpoints in the Hugging Face cache (`HF_HUB_CACHE`, `HF_HOME`, or `~/.cache/huggingface`), by name.
-/// Only folders that hold weights this program could read are listed.
+/// Checkpoints in the Hugging Face cache, by name. Only those with weights that this program could read are listed.
 #[must_use]
 pub fn discover() -> Vec<ModelSummary> {
+    hub_folder().map_or_else(Vec::new, |hub| discover_in(&hub))
+}
+
+/// The Hugging Face cache's `hub` folder: `HF_HUB_CACHE`, else `HF_HOME`, else in the usual cache folder.
+#[must_use]
+pub fn hub_folder() -> Option<PathBuf> {
     let var = |name: &str| {
         std::env::var_os(name)
             .filter(|v| !v.is_empty())
             .map(PathBuf::from)
     };
-    let hub = var("HF_HUB_CACHE")
+    var("HF_HUB_CACHE")
         .or_else(|| var("HF_HOME").map(|home| home.join("hub")))
         .or_else(|| var("XDG_CACHE_HOME").map(|cache| cache.join("huggingface/hub")))
-        .or_else(|| var("HOME").map(|home| home.join(".cache/huggingface/hub")));
-    hub.map_or_else(Vec::new, |hub| discover_in(&hub))
+        .or_else(|| {
+            let home = etcetera::home_dir().ok();
+            home.map(|home| home.join(".cache/huggingface/hub"))
+        })
 }
 
 /// The same in a given `hub` folder.
@@ -120,9 +127,11 @@ pub fn discover_in(hub: &Path) -> Vec<ModelSummary> {
             continue;
         }
         for snapshot in entries(&model.join("snapshots")) {
-            let ggufs = files_with(&snapshot, "gguf");
             if files_with(&snapshot, "safetensors").is_empty() {
-                found.extend(ggufs.iter().map(|path| inspect_model(path)));
+                let folders = entries(&snapshot).into_iter().filter(|p| p.is_dir());
+                let ggufs = [snapshot.clone()].into_iter().chain(folders);
+                let ggufs = ggufs.flat_map(|folder| files_with(&folder, "gguf"));
+                found.extend(ggufs.map(|path| inspect_model(&path)));
             } else {
                 found.push(inspect_model(&snapshot));
             }

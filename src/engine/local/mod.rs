@@ -22,6 +22,7 @@ pub mod host;
 pub mod inspect;
 pub mod kernels;
 pub mod load;
+mod memory;
 pub mod metadata;
 pub mod model;
 mod open;
@@ -41,7 +42,7 @@ pub mod tokenizer_gguf;
 pub mod tokenizer_json;
 pub mod weights;
 
-pub use inspect::{ModelSummary, discover, discover_in, inspect_model};
+pub use inspect::{ModelSummary, discover, discover_in, hub_folder, inspect_model};
 pub use open::{AttentionPath, DeviceChoice, Options, folder_text, open};
 pub use text::Text;
 pub use threads::settle_threads;

@@ -8,6 +8,7 @@ use super::engine::LocalEngine;
 use super::gguf::Header;
 use super::host::HostModel;
 use super::load::Source;
+use super::memory::{Need, available, default_cache_bytes};
 use super::model::Network;
 use super::pages::pages_for;
 use super::planner::Planner;
@@ -60,6 +61,8 @@ pub struct Options {
     pub prefill_rows: Option<usize>,
     /// How attention is computed.
     pub attention: AttentionPath,
+    /// Load even what does not seem to fit into memory.
+    pub overcommit: bool,
 }
 
 impl Default for Options {
@@ -70,6 +73,7 @@ impl Default for Options {
             max_context: None,
             prefill_rows: None,
             attention: AttentionPath::ByDevice,
+            overcommit: false,
         }
     }
 }
@@ -78,16 +82,20 @@ impl Default for Options {
 /// `config.json` and `tokenizer.json` beside it.
 ///
 /// # Errors
-/// [`EngineError::Model`] when a file is missing, damaged, hostile or of an unsupported kind;
-/// [`EngineError::Device`] when the device is not there or has no memory left.
+/// [`EngineError::Model`] when a file is missing, damaged, hostile or of an unsupported kind, or the weights do
+/// not fit into memory; [`EngineError::Device`] when the device is not there or has no memory left.
 pub fn open(path: &Path, options: &Options) -> Result<Box<dyn Engine>, EngineError> {
     let checkpoint = Checkpoint::locate(path)?;
     let fail = |message: String| model_error(checkpoint.path(), message);
     let device = device(options.device)?;
+    let room = match device {
+        Device::Cpu if !options.overcommit => available(),
+        _ => None,
+    };
     // the hash reads the same files as the loader does, at the same time
     let hashed = checkpoint.weights().to_vec();
     let hashing = std::thread::spawn(move || sha256_of(&hashed));
-    let loaded = load(&checkpoint, &device, options.attention)?;
+    let loaded = load(&checkpoint, &device, options.attention, room)?;
     let weights_sha256 = hashing
         .join()
         .unwrap_or_else(|_| Err("hashing the weights failed".into()))
@@ -173,10 +181,11 @@ fn load(
     checkpoint: &Checkpoint,
     device: &Device,
     attention: AttentionPath,
+    room: Option<u64>,
 ) -> Result<Loaded, EngineError> {
     match checkpoint {
         Checkpoint::Gguf(path) => {
-            load_gguf(path, device, attention).map_err(|e| model_error(path, e))
+            load_gguf(path, device, attention, room).map_err(|e| model_error(path, e))
         }
         Checkpoint::Folder { folder, weights } => {
             let fail = |message: String| model_error(folder, message);
@@ -185,6 +194,7 @@ fn load(
             let shards = Shards::open(weights).map_err(fail)?;
             let (dtype, parameters) = (shards.main_dtype().to_lowercase(), shards.parameters());
             let mut source = Source::Safetensors(shards);
+            Need::of(&source, &config).check(room).map_err(fail)?;
             Ok(Loaded {
                 weights: Numbers::load(&mut source, &config, device, attention).map_err(fail)?,
                 config,
@@ -227,7 +237,12 @@ pub fn folder_text(folder: &Path) -> Result<(Config, Text), EngineError> {
     Ok((config, text))
 }
 
-fn load_gguf(path: &Path, device: &Device, attention: AttentionPath) -> Result<Loaded, String> {
+fn load_gguf(
+    path: &Path,
+    device: &Device,
+    attention: AttentionPath,
+    room: Option<u64>,
+) -> Result<Loaded, String> {
     let header = Header::read(path)?;
     let config = Config::from_gguf(&header)?;
     let vocabulary = tokenizer_gguf::from_gguf(&header)?;
@@ -241,8 +256,10 @@ fn load_gguf(path: &Path, device: &Device, attention: AttentionPath) -> Result<L
     let tokenizer_sha256 = gguf_tokenizer_sha256(&header);
     let (dtype, parameters) = (header.main_dtype(), header.parameters());
     let file = File::open(path).map_err(|e| e.to_string())?;
+    let mut source = Source::Gguf(header, file);
+    Need::of(&source, &config).check(room)?;
     Ok(Loaded {
-        weights: Numbers::load(&mut Source::Gguf(header, file), &config, device, attention)?,
+        weights: Numbers::load(&mut source, &config, device, attention)?,
         text: Text::new(vocabulary, template, config.vocab),
         config,
         tokenizer_sha256,
@@ -311,20 +328,4 @@ fn device_name(device: &Device) -> String {
         candle_core::DeviceLocation::Cuda { gpu_id } => format!("cuda:{gpu_id}"),
         candle_core::DeviceLocation::Metal { gpu_id } => format!("metal:{gpu_id}"),
     }
-}
-
-fn default_cache_bytes() -> usize {
-    const MOST: usize = 1 << 30;
-    let info = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let total = info
-        .lines()
-        .find_map(|line| line.strip_prefix("MemTotal:"))
-        .and_then(|rest| {
-            rest.trim()
-                .trim_end_matches("kB")
-                .trim()
-                .parse::<usize>()
-                .ok()
-        });
-    total.map_or(MOST, |kib| (kib * 1024 / 4).min(MOST))
 }

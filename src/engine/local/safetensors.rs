@@ -102,6 +102,12 @@ impl Shards {
         self.entries.values().map(elements).sum()
     }
 
+    /// Bytes of all tensors.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.entries.values().map(|e| e.bytes as u64).sum()
+    }
+
     /// The storage type that most bytes have.
     #[must_use]
     pub fn main_dtype(&self) -> String {
