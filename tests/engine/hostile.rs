@@ -439,3 +439,32 @@ fn the_card_names_what_was_loaded() {
     assert_eq!(card.model.weights_sha256, hash);
     assert_eq!(card.model.tokenizer_sha256.len(), 64);
 }
+
+/// 8 TiB on a sparse file: no machine that runs this has so much memory.
+#[cfg(target_os = "linux")]
+#[test]
+fn more_than_the_memory_is_refused_before_it_is_loaded() {
+    const COLUMNS: u64 = 1 << 40;
+    let folder = copy("qwen3");
+    let path = folder.path().join("model.safetensors");
+    let header = format!(
+        r#"{{"x": {{"dtype": "F16", "shape": [4, {COLUMNS}], "data_offsets": [0, {}]}}}}"#,
+        8 * COLUMNS
+    );
+    let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
+    bytes.extend(header.as_bytes());
+    let begins = bytes.len() as u64;
+    fs::write(&path, bytes).expect("the file is written");
+    let file = fs::File::options()
+        .write(true)
+        .open(&path)
+        .expect("it opens");
+    if file.set_len(begins + 8 * COLUMNS).is_err() {
+        // a disk that has no such files
+        return;
+    }
+    let text = error(folder.path());
+    for part in ["8192.", "GiB", "available", "--overcommit"] {
+        assert!(text.contains(part), "no `{part}` in: {text}");
+    }
+}

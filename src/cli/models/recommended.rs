@@ -15,7 +15,7 @@ pub fn run(json: bool) -> anyhow::Result<Exit> {
         return Ok(Exit::Done);
     }
     output::line(&format!(
-        "{:>9}  {:>9}  orgtop models pull …",
+        "{:>9}  {:>10}  orgtop models pull …",
         "file", "memory"
     ))?;
     for entry in &list {
@@ -25,7 +25,7 @@ pub fn run(json: bool) -> anyhow::Result<Exit> {
             ""
         };
         output::line(&format!(
-            "{:>9}  {:>9}  {}{gated}",
+            "{:>9}  {:>10}  {}{gated}",
             size(entry.file_bytes),
             size(entry.memory_bytes),
             entry.pull

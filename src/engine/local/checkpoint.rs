@@ -6,6 +6,7 @@ use sha2::{Digest, Sha256};
 use std::fs::File;
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The files of a checkpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -125,11 +126,22 @@ impl Checkpoint {
 /// # Errors
 /// When a file cannot be read.
 pub fn sha256_of(paths: &[PathBuf]) -> Result<String, String> {
+    sha256_unless(paths, &AtomicBool::new(false))
+}
+
+/// The same, given up once `stop` is set: large files take long.
+///
+/// # Errors
+/// When a file cannot be read, or it was given up.
+pub fn sha256_unless(paths: &[PathBuf], stop: &AtomicBool) -> Result<String, String> {
     let mut hash = Sha256::new();
     let mut buffer = vec![0; 1 << 20];
     for path in paths {
         let mut file = File::open(path).map_err(|e| format!("{}: {e}", path.display()))?;
         loop {
+            if stop.load(Ordering::Relaxed) {
+                return Err("hashing was given up".into());
+            }
             let read = file
                 .read(&mut buffer)
                 .map_err(|e| format!("{}: {e}", path.display()))?;

@@ -1,7 +1,7 @@
 //! Opening a checkpoint: files, device, weights, vocabulary, pages.
 
 use super::chat_template::ChatTemplate;
-use super::checkpoint::{Checkpoint, hex, model_error, read_json, sha256_of};
+use super::checkpoint::{Checkpoint, hex, model_error, read_json, sha256_of, sha256_unless};
 use super::config::Config;
 use super::device::DeviceModel;
 use super::engine::LocalEngine;
@@ -22,6 +22,8 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::fs::File;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Where to compute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -94,8 +96,11 @@ pub fn open(path: &Path, options: &Options) -> Result<Box<dyn Engine>, EngineErr
     };
     // the hash reads the same files as the loader does, at the same time
     let hashed = checkpoint.weights().to_vec();
-    let hashing = std::thread::spawn(move || sha256_of(&hashed));
-    let loaded = load(&checkpoint, &device, options.attention, room)?;
+    let given_up = Arc::new(AtomicBool::new(false));
+    let stop = Arc::clone(&given_up);
+    let hashing = std::thread::spawn(move || sha256_unless(&hashed, &stop));
+    let loaded = load(&checkpoint, &device, options.attention, room)
+        .inspect_err(|_| given_up.store(true, Ordering::Relaxed))?;
     let weights_sha256 = hashing
         .join()
         .unwrap_or_else(|_| Err("hashing the weights failed".into()))
