@@ -12,7 +12,7 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// How a file came to be in the cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -24,6 +24,11 @@ pub enum State {
     Fetched,
     /// The rest of it was fetched.
     Resumed,
+}
+
+/// Where the bytes of a blob gather. A name of orgtop's own: other programs' parts may have holes.
+pub fn part_of(blob: &Path) -> PathBuf {
+    blob.with_extension("orgtop-part")
 }
 
 /// A file on its way: bytes so far are those of `item`, in order, from the first on.
@@ -152,7 +157,7 @@ impl Source<'_> {
         blob: &Path,
         news: &mut dyn FnMut(News<'_>),
     ) -> Result<State, HubError> {
-        let path = blob.with_extension("incomplete");
+        let path = part_of(blob);
         let mut part = Part::open(&path, item)?;
         let state = if part.at > 0 {
             State::Resumed

@@ -4,7 +4,7 @@
 
 use super::choose::{Choice, Weights, choose, shards};
 use super::error::HubError;
-use super::fetch::{Source, State};
+use super::fetch::{Source, State, part_of};
 use super::listing::{Item, Listing, nonsense};
 use super::name::Wanted;
 use super::place::Place;
@@ -193,7 +193,7 @@ impl<'a> Pulling<'a> {
         if length(&blob) == item.size {
             return item.size;
         }
-        let part = length(&blob.with_extension("incomplete"));
+        let part = length(&part_of(&blob));
         if part <= item.size { part } else { 0 }
     }
 

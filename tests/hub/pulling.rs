@@ -233,7 +233,7 @@ fn two_pulls_of_one_file_do_not_mix() {
     let place = place(&hub, cache.path());
     let blobs = place.folder.join("models--some--Model-1B/blobs");
     std::fs::create_dir_all(&blobs).unwrap();
-    let part = blobs.join(format!("{}.incomplete", sha256(b"weights")));
+    let part = blobs.join(format!("{}.orgtop-part", sha256(b"weights")));
     let other = std::fs::File::create(part).unwrap();
     other.lock().unwrap();
     let name = format!("{REPO}:m.gguf");
