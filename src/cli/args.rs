@@ -1,5 +1,6 @@
 //! The command line.
 
+use super::bench::BenchArgs;
 use super::eval::EvalArgs;
 use super::line::LineName;
 use super::models::ModelsArgs;
@@ -74,6 +75,8 @@ pub enum Verb {
     /// List or remove recorded sessions
     #[command(subcommand)]
     Sessions(SessionsVerb),
+    /// Measure decoding by number of sequences, what bounds it, and what everything around it costs
+    Bench(BenchArgs),
     /// List models: given folders, the Hugging Face cache; pull them from the hub
     Models(ModelsArgs),
     /// Check device, terminal and, if given, a model

@@ -2,6 +2,7 @@
 
 mod args;
 mod asked;
+mod bench;
 mod commands;
 mod demo;
 mod diff;
@@ -113,6 +114,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
     let threads = match &cli.verb {
         Some(Verb::Run(args)) => args.options.threads,
         Some(Verb::Eval(args)) => args.threads,
+        Some(Verb::Bench(args)) => args.threads,
         // its replicas are the threads
         Some(Verb::Train(train::TrainVerb::Rl(_))) => Some(1),
         _ => None,
@@ -137,6 +139,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
         Some(Verb::Rerun(args)) => rerun::run(args, &config),
         Some(Verb::Recover(args)) => recover::run(&args),
         Some(Verb::Sessions(verb)) => sessions::run(verb, &config),
+        Some(Verb::Bench(args)) => bench::run(&args),
         Some(Verb::Models(args)) => models::run(&args),
         Some(Verb::Doctor(args)) => doctor::run(&args, &config),
         Some(Verb::Train(verb)) => train::run(verb, &screen),

@@ -219,6 +219,15 @@ pub struct ModelCard {
     pub context: usize,
 }
 
+/// Bytes that a decoding step reads from memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Footprint {
+    /// Weights, once a step; 0: unknown.
+    pub weights: u64,
+    /// Keys and values of one position of one sequence.
+    pub position: u64,
+}
+
 /// What an engine is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
 #[serde(default)]
@@ -229,6 +238,9 @@ pub struct EngineCard {
     pub device: String,
     /// Threads it computes with.
     pub threads: usize,
+    /// What a step reads from memory, where known; not part of a session.
+    #[serde(skip)]
+    pub footprint: Footprint,
     /// The model.
     pub model: ModelCard,
     /// What was found out about the server, where there is one.

@@ -12,8 +12,8 @@ mod scripted;
 pub mod veto;
 
 pub use contract::{
-    ChatMessage, ChatRole, Decoded, Engine, EngineCard, EngineError, Epoch, ModelCard, Priority,
-    Sampling, SeqId, SeqOp, ServerCard, StepOutput, StepStats, Stop, TokenId,
+    ChatMessage, ChatRole, Decoded, Engine, EngineCard, EngineError, Epoch, Footprint, ModelCard,
+    Priority, Sampling, SeqId, SeqOp, ServerCard, StepOutput, StepStats, Stop, TokenId,
 };
 pub use device_thread::EngineThread;
 pub use scripted::{Script, ScriptError, Scripted};

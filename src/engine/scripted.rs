@@ -5,8 +5,8 @@
 //! rewinds it and forcing recorded tokens moves it forward.
 
 use super::contract::{
-    ChatMessage, Decoded, Engine, EngineCard, EngineError, Epoch, ModelCard, SeqId, SeqOp,
-    StepOutput, Stop, TokenId,
+    ChatMessage, Decoded, Engine, EngineCard, EngineError, Epoch, Footprint, ModelCard, SeqId,
+    SeqOp, StepOutput, Stop, TokenId,
 };
 use base64::Engine as _;
 use serde::Deserialize;
@@ -267,6 +267,7 @@ impl Scripted {
                 kind: "scripted".into(),
                 device: "none".into(),
                 threads: 1,
+                footprint: Footprint::default(),
                 model: ModelCard {
                     name: name.to_owned(),
                     arch: "script".into(),

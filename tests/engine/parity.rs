@@ -52,6 +52,18 @@ pub fn model_at(path: &Path) -> Files {
 }
 
 impl Files {
+    /// Every way to compute here: [`Files::both`], and on a GPU where this build and machine have one.
+    fn ways(&mut self) -> Vec<(&'static str, Box<dyn Network>)> {
+        let mut ways = Vec::from(self.both());
+        if let Ok(gpu) = Device::new_cuda(0).or_else(|_| Device::new_metal(0)) {
+            let tensors =
+                Weights::load(&mut self.source, &self.config, &gpu).expect("weights load");
+            let network = DeviceModel::new(self.config.clone(), tensors, PAGES, gpu);
+            ways.push(("on the GPU", Box::new(network.expect("small arena"))));
+        }
+        ways
+    }
+
     /// The network in plain memory, and in tensors.
     fn both(&mut self) -> [(&'static str, Box<dyn Network>); 2] {
         let (source, config) = (&mut self.source, &self.config);
@@ -162,7 +174,7 @@ fn worst(a: &[Vec<f32>], b: &[Vec<f32>]) -> f32 {
 fn logits_equal_those_of_transformers() {
     for name in MODELS {
         let (tokens, expected) = expected(name);
-        for (path, mut network) in model(name).both() {
+        for (path, mut network) in model(name).ways() {
             let ours = logits(network.as_mut(), &tokens, &[tokens.len()]);
             let worst = worst(&ours, &expected);
             assert!(worst < 1e-4, "{name}, {path}: logits differ by {worst}");
@@ -180,7 +192,7 @@ fn logits_do_not_depend_on_how_a_prompt_is_chunked() {
             vec![33, 7],
             vec![5, 27, 1, 1, 6],
         ] {
-            for (path, mut network) in model(name).both() {
+            for (path, mut network) in model(name).ways() {
                 let ours = logits(network.as_mut(), &tokens, &chunks);
                 let worst = worst(&ours, &expected);
                 assert!(
@@ -196,7 +208,7 @@ fn logits_do_not_depend_on_how_a_prompt_is_chunked() {
 fn logits_do_not_depend_on_who_else_is_in_the_batch() {
     for name in MODELS {
         let (tokens, expected) = expected(name);
-        for (path, mut network) in model(name).both() {
+        for (path, mut network) in model(name).ways() {
             // three sequences that are prefixes of one another, each on pages of its own
             let lens = [40, 9, 34];
             let firsts = [0, 2, 3];

@@ -10,13 +10,13 @@ use super::host::HostModel;
 use super::load::Source;
 use super::memory::{Need, available, default_cache_bytes};
 use super::model::Network;
-use super::pages::pages_for;
+use super::pages::{PAGE, pages_for};
 use super::planner::Planner;
 use super::safetensors::Shards;
 use super::text::Text;
 use super::weights::{InTensors, InTiles, Weights};
 use super::{tokenizer_gguf, tokenizer_json};
-use crate::engine::contract::{Engine, EngineCard, EngineError, ModelCard};
+use crate::engine::contract::{Engine, EngineCard, EngineError, Footprint, ModelCard};
 use candle_core::Device;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -125,6 +125,10 @@ pub fn open(path: &Path, options: &Options) -> Result<Box<dyn Engine>, EngineErr
         kind: "local".into(),
         device: device_name(&device),
         threads: candle_core::utils::get_num_threads(),
+        footprint: Footprint {
+            weights: loaded.weights.bytes() as u64,
+            position: (config.page_bytes() / PAGE) as u64,
+        },
         model: ModelCard {
             name: checkpoint.name(),
             arch: config.arch.clone(),
@@ -158,6 +162,13 @@ enum Numbers {
 }
 
 impl Numbers {
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Tiles(weights) => weights.bytes(),
+            Self::Tensors(weights) => weights.bytes(),
+        }
+    }
+
     fn load(
         source: &mut Source,
         config: &Config,

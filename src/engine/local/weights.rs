@@ -27,6 +27,9 @@ pub trait Kept: Debug + Clone {
     /// When the device fails.
     fn quantised(matrix: QTensor, device: &Device) -> Result<Self::Matrix>;
 
+    /// Bytes that a product with the matrix reads.
+    fn bytes(matrix: &Self::Matrix) -> usize;
+
     /// Keep a vector of f32.
     ///
     /// # Errors
@@ -48,6 +51,10 @@ impl Kept for InTiles {
 
     fn quantised(matrix: QTensor, _device: &Device) -> Result<Arc<Tiles>> {
         Tiles::quantised(&matrix).map(Arc::new)
+    }
+
+    fn bytes(matrix: &Arc<Tiles>) -> usize {
+        matrix.bytes()
     }
 
     fn vector(vector: Tensor) -> Result<Vec<f32>> {
@@ -77,6 +84,13 @@ impl Kept for InTensors {
                 matrix.dequantize(device).map(Matrix::Dense)
             }
             _ => Ok(Matrix::Quantised(Arc::new(matrix))),
+        }
+    }
+
+    fn bytes(matrix: &Matrix) -> usize {
+        match matrix {
+            Matrix::Dense(tensor) => tensor.elem_count() * tensor.dtype().size_in_bytes(),
+            Matrix::Quantised(blocks) => blocks.storage_size_in_bytes(),
         }
     }
 
@@ -180,4 +194,16 @@ pub struct Weights<K: Kept> {
     pub head: K::Matrix,
     /// Radians per position of each rotated pair, `[head_dim / 2]`.
     pub frequencies: Vec<f32>,
+}
+
+impl<K: Kept> Weights<K> {
+    /// Bytes of matrices that one step of decoding reads.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        let block = |b: &Block<K>| -> usize {
+            let linears = [&b.q, &b.k, &b.v, &b.o, &b.gate, &b.up, &b.down];
+            linears.map(|l| K::bytes(&l.weight)).iter().sum()
+        };
+        K::bytes(&self.head) + self.blocks.iter().map(block).sum::<usize>()
+    }
 }
