@@ -125,6 +125,7 @@ fn once(
         orders: VecDeque::new(),
         audience: Audience::Nobody,
         tools: BTreeMap::default(),
+        servers: BTreeMap::default(),
     });
     if around == Around::RecorderAndScreen {
         let source = LiveSource {

@@ -30,7 +30,9 @@ impl Leave {
     pub fn now(&self) {
         for code in [KeyCode::Esc, KeyCode::Char('q')] {
             // gone already: then there is nothing to leave
-            let _ = self.0.send(Event::Key(KeyEvent::new(code, KeyModifiers::NONE)));
+            let _ = self
+                .0
+                .send(Event::Key(KeyEvent::new(code, KeyModifiers::NONE)));
         }
     }
 }

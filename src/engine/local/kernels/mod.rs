@@ -13,12 +13,14 @@
 //! rows were made.
 //!
 //! ```text
-//! tiles ─ blocks (GGUF storage types)        run ─ product ─ lanes: avx512 | avx2 | portable
+//! tiles ─ blocks (GGUF storage types)        run ─ product ─ lanes: x86 | neon | portable
 //! rows  (activations)                         └── threads of candle's pool
 //! ```
 
 mod blocks;
 mod lanes;
+#[cfg(target_arch = "aarch64")]
+mod neon;
 mod product;
 mod rows;
 mod run;

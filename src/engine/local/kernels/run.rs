@@ -3,6 +3,8 @@
 #![allow(unsafe_code)]
 
 use super::lanes::{Floats, Lanes, Portable};
+#[cfg(target_arch = "aarch64")]
+use super::neon::Neon;
 use super::product::{self, Panel, Shape, Stored};
 use super::rows::Rows;
 use super::tiles::{Form, Kind, Quantised, TILE, Tiles};
@@ -27,7 +29,9 @@ pub enum Level {
     Avx512,
     /// AVX2 with FMA.
     Avx2,
-    /// None in particular; compiled for the baseline of the target (NEON on 64-bit ARM).
+    /// NEON.
+    Neon,
+    /// None in particular; compiled for the baseline of the target.
     Portable,
 }
 
@@ -46,6 +50,8 @@ impl Level {
                 levels.push(Self::Avx2);
             }
         }
+        #[cfg(target_arch = "aarch64")]
+        levels.push(Self::Neon);
         levels.push(Self::Portable);
         levels
     }
@@ -150,6 +156,8 @@ impl Job<'_> {
                 Level::Avx512 => avx512(self, input, tiles),
                 #[cfg(target_arch = "x86_64")]
                 Level::Avx2 => avx2(self, input, tiles),
+                #[cfg(target_arch = "aarch64")]
+                Level::Neon => self.tiles_of::<Neon>(input, tiles),
                 _ => self.tiles_of::<Portable>(input, tiles),
             }
         }
