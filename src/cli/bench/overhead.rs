@@ -16,12 +16,16 @@ use crate::tui::terminal::Modes;
 use crate::tui::theme::{ColorDepth, Theme};
 use crate::tui::{self, LiveSource};
 use anyhow::Context;
+use crossterm::event::KeyCode;
 use serde::Serialize;
 use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
+
+/// How long a screen has to show what came last.
+const SEEING: Duration = Duration::from_millis(250);
 
 /// Threads that decode at once.
 pub const THREADS: u32 = 8;
@@ -142,9 +146,13 @@ fn once(
             std::thread::sleep(Duration::from_millis(20));
         }
         let costs = clocks.stop();
-        while !screen.is_finished() {
-            leave.now();
-            std::thread::sleep(Duration::from_millis(100));
+        // the screen leaves at once where it has seen the end, and asks where it has not: then the question is closed
+        for code in [KeyCode::Char('q'), KeyCode::Esc].into_iter().cycle() {
+            std::thread::sleep(SEEING);
+            if screen.is_finished() {
+                break;
+            }
+            leave.press(code);
         }
         screen
             .join()

@@ -26,14 +26,12 @@ pub struct Paper {
 pub struct Leave(UnboundedSender<Event>);
 
 impl Leave {
-    /// Presses the keys. A run whose end the screen has not seen yet makes it ask: then once more, later.
-    pub fn now(&self) {
-        for code in [KeyCode::Esc, KeyCode::Char('q')] {
-            // gone already: then there is nothing to leave
-            let _ = self
-                .0
-                .send(Event::Key(KeyEvent::new(code, KeyModifiers::NONE)));
-        }
+    /// Presses a key.
+    pub fn press(&self, code: KeyCode) {
+        // gone already: then there is nothing to leave
+        let _ = self
+            .0
+            .send(Event::Key(KeyEvent::new(code, KeyModifiers::NONE)));
     }
 }
 
