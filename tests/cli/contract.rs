@@ -297,3 +297,43 @@ fn every_line_of_history_is_listed_with_its_measures() {
     );
     assert_eq!(object["commands"][3]["result"], "refused");
 }
+
+#[test]
+fn bench_measures_decoding_its_limit_and_what_surrounds_it() {
+    let place = Place::new();
+    let arguments = "bench --rounds 1 --tokens 8 --prompt 8 --widths 1,3 --json";
+    let done = place.orgtop(&arguments.split(' ').collect::<Vec<_>>());
+    assert_eq!(done.code, Some(0), "{}", done.stderr);
+    let object = done.object();
+    let rows = object["rows"].as_array().expect("rows");
+    let widths: Vec<_> = rows.iter().map(|row| row["width"].as_u64()).collect();
+    assert_eq!(widths, [Some(1), Some(3)]);
+    for row in rows {
+        for value in [
+            &row["decode"]["median"],
+            &row["prefill"]["min"],
+            &row["of_limit"],
+        ] {
+            assert!(value.as_f64().is_some_and(|v| v > 0.0), "{row}");
+        }
+    }
+    assert!(object["copy_bytes_per_s"].as_f64().is_some_and(|v| v > 1e8));
+    // every weight of the small model once, two bytes each, and what fills its last tiles
+    let weights = object["weights"].as_u64().expect("bytes");
+    assert!((1_600_000..1_800_000).contains(&weights), "{weights}");
+    if cfg!(target_os = "linux") {
+        let parts = ["org", "record", "ui"].map(|part| object["overhead"][part].as_f64());
+        let sum: f64 = parts.iter().flatten().sum();
+        let total = object["overhead"]["total"].as_f64().expect("in all");
+        assert!((total - sum).abs() < 1e-9 && total > 0.0, "{object}");
+        assert!(object["overhead"]["tokens"].as_u64().is_some_and(|t| t > 0));
+    }
+}
+
+#[test]
+fn bench_says_what_it_cannot_measure_against() {
+    let place = Place::new();
+    let done = place.orgtop(&["bench", "--vs", "http://127.0.0.1:1"]);
+    assert_eq!(done.code, Some(1));
+    assert!(done.stderr.contains("127.0.0.1:1"), "{}", done.stderr);
+}

@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// Bytes that are copied to find the bandwidth: far more than caches hold.
-const COPIED: usize = 512 << 20;
+const COPIED: usize = 256 << 20;
 
 /// How often the clocks of threads are read. What a thread does after the last reading is not seen.
 const READING: Duration = Duration::from_millis(20);

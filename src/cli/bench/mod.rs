@@ -19,8 +19,17 @@ use load::{Load, Measured, measure};
 use report::{Report, Row, Speed, Spread};
 use std::time::{Duration, Instant};
 
-/// What the eight threads of the last part are asked: anything that the small model knows too.
-const QUERY: &str = "countdown 10 6 5 3 = 30";
+/// What the eight threads of the last part are asked: what the small model knows, and of others something long.
+const QUERIES: (&str, &str) = (
+    "countdown 10 6 5 3 = 30",
+    "Write the numbers from one to one thousand as words, one a line, and nothing else.",
+);
+
+/// Tokens that each of them decodes at most: enough for the beginning not to matter.
+const TOKENS: u64 = 256;
+
+/// How long a server on this machine may go on with requests that were dropped, before this side is measured again.
+const LEAVING: Duration = Duration::from_secs(1);
 
 /// Measurements of one engine at one width.
 #[derive(Default)]
@@ -77,6 +86,7 @@ pub fn run(args: &BenchArgs) -> anyhow::Result<Exit> {
             bar.inc(1);
             if let Some(other) = &mut other {
                 theirs[at].0.push(measure(other.as_mut(), load, next)?);
+                std::thread::sleep(LEAVING);
                 bar.inc(1);
             }
             next += width;
@@ -85,7 +95,11 @@ pub fn run(args: &BenchArgs) -> anyhow::Result<Exit> {
     drop(engine);
     bar.set_message("eight threads, with nothing, a recorder and a screen around them");
     let open = || source.open(&options);
-    let overhead = overhead::measure(&open, QUERY, u64::from(args.tokens).max(64))?;
+    let query = match source {
+        Source::Embedded => QUERIES.0,
+        _ => QUERIES.1,
+    };
+    let overhead = overhead::measure(&open, query, TOKENS)?;
     // before memory is copied, which takes more than many models
     let memory_peak = machine::memory().map(|(_, peak)| peak);
     bar.set_message("copying memory");

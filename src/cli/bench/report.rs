@@ -145,7 +145,7 @@ impl Report {
         ))?;
         match &self.overhead {
             Some(o) => output::line(&format!(
-                "beyond the engine, 8 threads, share of decode time: organization {:.2} %, recording {:.2} %, screen {:.2} %, in all {:.2} %",
+                "beyond the engine, 8 threads, CPU time as a share of its own: organization {:.2} %, recording {:.2} %, screen {:.2} %, in all {:.2} %",
                 o.org * 100.0,
                 o.record * 100.0,
                 o.ui * 100.0,
