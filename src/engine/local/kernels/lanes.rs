@@ -11,8 +11,9 @@ use half::{bf16, f16};
 #[repr(C, align(64))]
 pub struct Line(pub [u8; 64]);
 
-/// How many lines ahead memory is asked for: the hardware alone does not look past a page.
-pub const AHEAD: usize = 40;
+/// How many bytes ahead memory is asked for: the hardware alone does not look past a page.
+#[cfg(target_arch = "x86_64")]
+pub const AHEAD: usize = 2560;
 
 /// 16 numbers of half size, one a row.
 pub type Halves = [u16; 16];
@@ -39,8 +40,8 @@ pub trait Lanes: Copy {
     const MOST_ROWS: usize;
 
     unsafe fn bytes(line: &Line) -> Self::Bytes;
-    /// Ask for the memory some lines further on, which need not exist.
-    unsafe fn ahead(line: &Line);
+    /// Ask for memory some way after `place`, which need not exist.
+    unsafe fn ahead(place: *const u8);
     /// Low and high four bits of each byte.
     unsafe fn nibbles(bytes: Self::Bytes) -> (Self::Bytes, Self::Bytes);
     unsafe fn int(value: i32) -> Self::Int;
@@ -90,7 +91,7 @@ impl Lanes for Portable {
     }
 
     #[inline(always)]
-    unsafe fn ahead(_line: &Line) {}
+    unsafe fn ahead(_place: *const u8) {}
 
     #[inline(always)]
     unsafe fn nibbles(bytes: [u8; 64]) -> ([u8; 64], [u8; 64]) {

@@ -42,7 +42,7 @@ impl Lanes for Neon {
     }
 
     #[inline(always)]
-    unsafe fn ahead(_line: &Line) {}
+    unsafe fn ahead(_place: *const u8) {}
 
     #[inline(always)]
     unsafe fn nibbles(bytes: [uint8x16_t; 4]) -> ([uint8x16_t; 4], [uint8x16_t; 4]) {

@@ -87,7 +87,7 @@ pub(super) unsafe fn quantised<L: Lanes, S: Shape, const M: usize>(
                 });
                 for line in part * lines..(part + 1) * lines {
                     let line_at = panel.lines.get_unchecked(block * S::LINES + line);
-                    L::ahead(line_at);
+                    L::ahead(line_at.0.as_ptr());
                     let bytes = L::bytes(line_at);
                     if S::NIBBLES {
                         let (low, high) = L::nibbles(bytes);
@@ -174,7 +174,9 @@ pub(super) unsafe fn dense<L: Lanes, S: Stored, const M: usize, const T: usize>(
         let mut total = [[L::float(0.0); T]; M];
         for column in 0..width {
             let weights: [L::Float; T] = std::array::from_fn(|tile| {
-                S::widen::<L>(columns.get_unchecked(tile * width + column))
+                let column = columns.get_unchecked(tile * width + column);
+                L::ahead(std::ptr::from_ref(column).cast());
+                S::widen::<L>(column)
             });
             for row in 0..M {
                 let at = (first + row) * width + column;

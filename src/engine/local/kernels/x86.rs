@@ -25,9 +25,8 @@ impl Lanes for Avx512 {
     }
 
     #[inline(always)]
-    unsafe fn ahead(line: &Line) {
-        let at = std::ptr::from_ref(line).wrapping_add(AHEAD);
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(at.cast()) }
+    unsafe fn ahead(place: *const u8) {
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(place.wrapping_add(AHEAD).cast()) }
     }
 
     #[inline(always)]
@@ -133,9 +132,8 @@ impl Lanes for Avx2 {
     }
 
     #[inline(always)]
-    unsafe fn ahead(line: &Line) {
-        let at = std::ptr::from_ref(line).wrapping_add(AHEAD);
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(at.cast()) }
+    unsafe fn ahead(place: *const u8) {
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(place.wrapping_add(AHEAD).cast()) }
     }
 
     #[inline(always)]
