@@ -36,7 +36,7 @@ macro_rules! layered {
 layered! {
     /// How to run an organization.
     pub struct RunOptions {
-        /// Model to run: a folder of safetensors, a .safetensors or a .gguf file, or a pulled OWNER/NAME[:FILE]
+        /// Model to run: a folder of safetensors, a .safetensors or a .gguf file, or a pulled OWNER/NAME or OWNER/NAME:FILE
         #[arg(long, value_name = "PATH", env = "ORGTOP_MODEL")]
         pub model: PathBuf,
         /// Server to decode with instead (vLLM, SGLang, llama.cpp's, Ollama): its URL, or its name in the config
