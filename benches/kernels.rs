@@ -40,7 +40,7 @@ fn main() -> candle_core::Result<()> {
         let copies: Vec<Tiles> = (0..BYTES / first.bytes())
             .map(|_| make())
             .collect::<Result<_, _>>()?;
-        for level in Level::available() {
+        for &level in Level::available() {
             for count in [1, 4, 8, 16, 64] {
                 let mut rows = Rows::default();
                 rows.write(count, WIDTH, |values| {

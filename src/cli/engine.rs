@@ -198,14 +198,6 @@ fn local_options(options: &RunOptions) -> local::Options {
     }
 }
 
-/// Opens whatever `source` is, now and on this thread.
-///
-/// # Errors
-/// Whatever is wrong with it.
-pub fn open_source(source: &Source, options: &RunOptions) -> anyhow::Result<Box<dyn Engine>> {
-    Ok((source.open(options)?)()?)
-}
-
 /// Opens a checkpoint on a thread of its own.
 ///
 /// # Errors

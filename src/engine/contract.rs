@@ -117,6 +117,22 @@ pub enum SeqOp {
     Close(SeqId),
 }
 
+impl SeqOp {
+    /// The sequence it is about.
+    pub fn seq_mut(&mut self) -> &mut SeqId {
+        match self {
+            Self::Open { seq, .. }
+            | Self::Append { seq, .. }
+            | Self::Cut { seq, .. }
+            | Self::Run(seq)
+            | Self::Hold(seq)
+            | Self::Sample(seq, _)
+            | Self::Forbid(seq, _)
+            | Self::Close(seq) => seq,
+        }
+    }
+}
+
 /// One decoded token.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Decoded {

@@ -10,6 +10,7 @@ pub mod remote;
 pub mod sampler;
 mod scripted;
 pub mod veto;
+pub mod wrapped;
 
 pub use contract::{
     ChatMessage, ChatRole, Decoded, Engine, EngineCard, EngineError, Epoch, Footprint, ModelCard,
@@ -18,3 +19,4 @@ pub use contract::{
 pub use device_thread::EngineThread;
 pub use scripted::{Script, ScriptError, Scripted};
 pub use veto::{Forbids, Veto};
+pub use wrapped::Wrapped;

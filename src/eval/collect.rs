@@ -3,7 +3,7 @@
 use super::outcome::{Outcome, Outcomes};
 use super::report::{Report, report};
 use super::run::{Run, Spec};
-use crate::engine::{ChatMessage, Engine, EngineCard, EngineError, SeqOp, StepOutput, TokenId};
+use crate::engine::{Engine, EngineError, Wrapped};
 use crate::live::{Arrival, Keep, OpenEngine, travel_together};
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -140,10 +140,7 @@ fn ride(
         .iter()
         .filter_map(|run| Some((run, spec.config(run)?)))
         .unzip();
-    let metered = Box::new(Metered {
-        engine,
-        meter: meter.clone(),
-    });
+    let metered = metered(engine, meter.clone());
     let mut failed = None;
     let arrived = |arrival: Arrival| {
         let outcome = Outcome::of(&arrival.finished.organization);
@@ -180,45 +177,16 @@ pub fn evaluate(
 }
 
 /// An engine that counts its tokens, and breaks off when told to.
-struct Metered {
-    engine: Box<dyn Engine>,
-    meter: Meter,
-}
-
-impl Engine for Metered {
-    fn card(&self) -> &EngineCard {
-        self.engine.card()
-    }
-
-    fn encode(&mut self, text: &str) -> Result<Vec<TokenId>, EngineError> {
-        self.engine.encode(text)
-    }
-
-    fn prompt(
-        &mut self,
-        messages: &[ChatMessage],
-        thinking: bool,
-    ) -> Result<Vec<TokenId>, EngineError> {
-        self.engine.prompt(messages, thinking)
-    }
-
-    fn decode(&mut self, tokens: &[TokenId]) -> Vec<u8> {
-        self.engine.decode(tokens)
-    }
-
-    fn recall(&mut self, tokens: &[(TokenId, Vec<u8>)]) {
-        self.engine.recall(tokens);
-    }
-
-    fn advance(&mut self, ops: Vec<SeqOp>) -> Result<StepOutput, EngineError> {
-        if self.meter.stopped() {
+fn metered(engine: Box<dyn Engine>, meter: Meter) -> Box<dyn Engine> {
+    Box::new(Wrapped::new(engine, move |engine, ops| {
+        if meter.stopped() {
             return Err(EngineError::Gone("the evaluation was stopped".into()));
         }
-        let output = self.engine.advance(ops)?;
+        let output = engine.advance(ops)?;
         let decoded = output.decoded.len() as u64;
-        self.meter.decoded.fetch_add(decoded, Ordering::Relaxed);
+        meter.decoded.fetch_add(decoded, Ordering::Relaxed);
         Ok(output)
-    }
+    }))
 }
 
 #[cfg(test)]

@@ -174,14 +174,7 @@ impl Hub {
             return Some(op);
         }
         let closes = matches!(op, SeqOp::Close(_));
-        let (SeqOp::Append { seq, .. }
-        | SeqOp::Cut { seq, .. }
-        | SeqOp::Run(seq)
-        | SeqOp::Hold(seq)
-        | SeqOp::Sample(seq, _)
-        | SeqOp::Forbid(seq, _)
-        | SeqOp::Close(seq)
-        | SeqOp::Open { seq, .. }) = &mut op;
+        let seq = op.seq_mut();
         let own = (number, *seq);
         *seq = *self.inside.get(&own)?;
         if closes {

@@ -7,7 +7,7 @@ use super::config::messages;
 use super::engines::Desk;
 use super::session::Session;
 use super::steer::refused;
-use crate::engine::{EngineError, Epoch, Priority, SeqId, SeqOp, TokenId};
+use crate::engine::{EngineError, Epoch, SeqId, SeqOp, TokenId};
 use crate::org::{ErrorKind, Outcome, Seat, ThreadId};
 use crate::protocol::Grammar;
 use crate::record::{Origin, RestoredThread};
@@ -169,17 +169,7 @@ impl Session {
         runner.context = context.iter().map(|(ids, _)| ids.len()).sum();
         self.by_seq.insert(seq, id);
         self.engines.assign(seq, desk);
-        self.ops.push(SeqOp::Open {
-            seq,
-            key: id.to_string(),
-            sampling: self.header.sampling.clone(),
-            priority: if id.is_organizer() {
-                Priority::Organizer
-            } else {
-                Priority::Worker
-            },
-            prefix: None,
-        });
+        self.begin_sequence(seq, id, None);
         self.append_all(seq, &context);
         Ok(())
     }

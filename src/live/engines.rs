@@ -244,17 +244,8 @@ impl Engines {
     }
 
     /// Whose an operation is, and how that engine understands it.
-    fn inside(&mut self, op: SeqOp) -> (Desk, SeqOp) {
-        let seq = match &op {
-            SeqOp::Open { seq, .. }
-            | SeqOp::Append { seq, .. }
-            | SeqOp::Cut { seq, .. }
-            | SeqOp::Run(seq)
-            | SeqOp::Hold(seq)
-            | SeqOp::Sample(seq, _)
-            | SeqOp::Forbid(seq, _)
-            | SeqOp::Close(seq) => *seq,
-        };
+    fn inside(&mut self, mut op: SeqOp) -> (Desk, SeqOp) {
+        let seq = *op.seq_mut();
         let desk = self.desk_at(seq);
         let op = match op {
             SeqOp::Append {

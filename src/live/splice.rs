@@ -234,15 +234,13 @@ impl Session {
         }
     }
 
-    /// Opens a sequence for thread `id` with its prompt.
-    pub(super) fn open(&mut self, id: ThreadId, grammar: Grammar, prompt: &[TokenId]) {
-        let seq = self.new_seq();
-        let desk = self.desk(id);
-        self.engines.assign(seq, desk);
-        let prefix = (!id.is_organizer() && desk == Desk::OWN)
-            .then(|| self.shared_prefix(self.header.organizes(id), prompt))
-            .flatten();
-        let shared = prefix.map_or(0, |(_, len)| len);
+    /// Begins the empty sequence of thread `id`, or one that shares a prefix.
+    pub(super) fn begin_sequence(
+        &mut self,
+        seq: SeqId,
+        id: ThreadId,
+        prefix: Option<(SeqId, usize)>,
+    ) {
         self.ops.push(SeqOp::Open {
             seq,
             key: id.to_string(),
@@ -254,6 +252,18 @@ impl Session {
             },
             prefix,
         });
+    }
+
+    /// Opens a sequence for thread `id` with its prompt.
+    pub(super) fn open(&mut self, id: ThreadId, grammar: Grammar, prompt: &[TokenId]) {
+        let seq = self.new_seq();
+        let desk = self.desk(id);
+        self.engines.assign(seq, desk);
+        let prefix = (!id.is_organizer() && desk == Desk::OWN)
+            .then(|| self.shared_prefix(self.header.organizes(id), prompt))
+            .flatten();
+        let shared = prefix.map_or(0, |(_, len)| len);
+        self.begin_sequence(seq, id, prefix);
         self.ops.push(SeqOp::Append {
             seq,
             tokens: prompt[shared..].to_vec(),

@@ -2,9 +2,7 @@
 
 use crate::harness::config;
 use orgtop::engine::local::{DeviceChoice, Options, open};
-use orgtop::engine::{
-    ChatMessage, Engine, EngineCard, EngineError, Sampling, SeqOp, StepOutput, TokenId,
-};
+use orgtop::engine::{Sampling, Wrapped};
 use orgtop::live::{Audience, Handle, Phase, Plan, RunConfig, Start, launch, parse_orders};
 use orgtop::org::{Body, Command, Event, ThreadId};
 use orgtop::record::{Limits, Policy};
@@ -14,37 +12,6 @@ use std::time::{Duration, Instant};
 
 /// Pages in use after each step, and who decoded in it.
 type Log = Arc<Mutex<Vec<(usize, usize)>>>;
-
-/// The local engine, with a note of every step.
-struct Watched {
-    engine: Box<dyn Engine>,
-    log: Log,
-}
-
-impl Engine for Watched {
-    fn card(&self) -> &EngineCard {
-        self.engine.card()
-    }
-    fn encode(&mut self, text: &str) -> Result<Vec<TokenId>, EngineError> {
-        self.engine.encode(text)
-    }
-    fn prompt(
-        &mut self,
-        said: &[ChatMessage],
-        thinking: bool,
-    ) -> Result<Vec<TokenId>, EngineError> {
-        self.engine.prompt(said, thinking)
-    }
-    fn decode(&mut self, tokens: &[TokenId]) -> Vec<u8> {
-        self.engine.decode(tokens)
-    }
-    fn advance(&mut self, ops: Vec<SeqOp>) -> Result<StepOutput, EngineError> {
-        let output = self.engine.advance(ops)?;
-        let note = (output.stats.pages_used, output.decoded.len());
-        self.log.lock().unwrap().push(note);
-        Ok(output)
-    }
-}
 
 /// Four copies of the query beside the organizer, which never stop by themselves.
 fn copies() -> RunConfig {
@@ -78,7 +45,12 @@ fn start(config: RunConfig, orders: &str, audience: Audience) -> (Handle, Log) {
     let handle = launch(Plan {
         open: Box::new(move || {
             let engine = open(&model, &options)?;
-            Ok(Box::new(Watched { engine, log: noted }))
+            Ok(Box::new(Wrapped::new(engine, move |engine, ops| {
+                let output = engine.advance(ops)?;
+                let note = (output.stats.pages_used, output.decoded.len());
+                noted.lock().unwrap().push(note);
+                Ok(output)
+            })))
         }),
         start: Start::Fresh {
             config,

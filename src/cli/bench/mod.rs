@@ -9,7 +9,7 @@ mod report;
 
 pub use args::BenchArgs;
 
-use super::engine::{Source, open_source};
+use super::engine::Source;
 use super::settings::RunOptions;
 use super::{Exit, output};
 use crate::engine::remote::{self, Caps, ServerOptions};
@@ -62,7 +62,7 @@ pub fn run(args: &BenchArgs) -> anyhow::Result<Exit> {
     let bar = progress(args);
     bar.set_message("opening the model");
     let begun = Instant::now();
-    let mut engine = open_source(&source, &options)?;
+    let mut engine = (source.open(&options)?)()?;
     let short = Load {
         width: 1,
         prompt: 1,

@@ -6,9 +6,7 @@
 
 use super::machine::Clocks;
 use super::paper::Paper;
-use crate::engine::{
-    ChatMessage, Engine, EngineCard, EngineError, Sampling, SeqOp, StepOutput, TokenId,
-};
+use crate::engine::{Engine, Sampling, Wrapped};
 use crate::live::{Audience, OpenEngine, Plan, RunConfig, Start, launch};
 use crate::record::{Limits, Merge, Policy};
 use crate::tui::keymap::Keymap;
@@ -115,12 +113,7 @@ fn once(
         return Ok(None);
     };
     let handle = launch(Plan {
-        open: Box::new(move || {
-            Ok(Box::new(Timed {
-                engine: open()?,
-                spent: inside,
-            }) as Box<dyn Engine>)
-        }),
+        open: Box::new(move || Ok(timed(open()?, inside))),
         start: Start::Fresh {
             config: config(query, tokens),
             id: "bench".into(),
@@ -225,43 +218,16 @@ impl Spent {
 }
 
 /// An engine on whose steps a clock runs.
-struct Timed {
-    engine: Box<dyn Engine>,
-    spent: Arc<Spent>,
-}
-
-impl Engine for Timed {
-    fn card(&self) -> &EngineCard {
-        self.engine.card()
-    }
-
-    fn encode(&mut self, text: &str) -> Result<Vec<TokenId>, EngineError> {
-        self.engine.encode(text)
-    }
-
-    fn prompt(
-        &mut self,
-        messages: &[ChatMessage],
-        thinking: bool,
-    ) -> Result<Vec<TokenId>, EngineError> {
-        self.engine.prompt(messages, thinking)
-    }
-
-    fn decode(&mut self, tokens: &[TokenId]) -> Vec<u8> {
-        self.engine.decode(tokens)
-    }
-
-    fn advance(&mut self, ops: Vec<SeqOp>) -> Result<StepOutput, EngineError> {
+fn timed(engine: Box<dyn Engine>, spent: Arc<Spent>) -> Box<dyn Engine> {
+    Box::new(Wrapped::new(engine, move |engine, ops| {
         let begun = Instant::now();
-        let output = self.engine.advance(ops);
-        if let Ok(output) = &output
-            && !output.decoded.is_empty()
-        {
+        let output = engine.advance(ops)?;
+        if !output.decoded.is_empty() {
             let ns = begun.elapsed().as_nanos() as u64;
-            self.spent.ns.fetch_add(ns, Ordering::Relaxed);
+            spent.ns.fetch_add(ns, Ordering::Relaxed);
             let tokens = output.decoded.len() as u64;
-            self.spent.tokens.fetch_add(tokens, Ordering::Relaxed);
+            spent.tokens.fetch_add(tokens, Ordering::Relaxed);
         }
-        output
-    }
+        Ok(output)
+    }))
 }

@@ -148,17 +148,8 @@ impl Remote {
         }
     }
 
-    fn apply(&mut self, op: SeqOp) {
-        let seq = match &op {
-            SeqOp::Open { seq, .. }
-            | SeqOp::Append { seq, .. }
-            | SeqOp::Cut { seq, .. }
-            | SeqOp::Run(seq)
-            | SeqOp::Hold(seq)
-            | SeqOp::Sample(seq, _)
-            | SeqOp::Forbid(seq, _)
-            | SeqOp::Close(seq) => *seq,
-        };
+    fn apply(&mut self, mut op: SeqOp) {
+        let seq = *op.seq_mut();
         if let SeqOp::Open {
             key,
             sampling,

@@ -38,7 +38,12 @@ pub enum Level {
 impl Level {
     /// What this machine has, best first; always ends with [`Level::Portable`].
     #[must_use]
-    pub fn available() -> Vec<Self> {
+    pub fn available() -> &'static [Self] {
+        static AVAILABLE: OnceLock<Vec<Level>> = OnceLock::new();
+        AVAILABLE.get_or_init(Self::detect)
+    }
+
+    fn detect() -> Vec<Self> {
         let mut levels = Vec::new();
         #[cfg(target_arch = "x86_64")]
         {
@@ -59,8 +64,7 @@ impl Level {
     /// The best this machine has.
     #[must_use]
     pub fn best() -> Self {
-        static BEST: OnceLock<Level> = OnceLock::new();
-        *BEST.get_or_init(|| Self::available()[0])
+        Self::available()[0]
     }
 }
 
@@ -88,7 +92,7 @@ pub fn multiply(products: &mut [Product<'_>], input: &mut Rows) {
 /// # Panics
 /// When shapes do not fit or this machine lacks the instructions.
 pub fn multiply_at(level: Level, products: &mut [Product<'_>], input: &mut Rows) {
-    assert!(Level::available().contains(&level) || level == Level::best());
+    assert!(Level::available().contains(&level), "{level:?} here");
     let mut work = 0;
     let mut jobs = Vec::with_capacity(products.len());
     for product in &mut *products {

@@ -104,7 +104,7 @@ fn products_are_those_of_the_dequantised_matrix() {
         let dense = dense.flatten_all().and_then(|t| t.to_vec1::<f32>());
         let dense = dense.expect("f32 values");
         let tiles = Tiles::quantised(&quantised).expect("it is laid out");
-        for level in Level::available() {
+        for &level in Level::available() {
             for count in [1, 3, 8, 15] {
                 let mut input = rows(count, width, 3);
                 let expected = in_f64(&dense, &input, out, width);
@@ -127,7 +127,7 @@ fn dense_products_are_exact_to_f32() {
         let mut row = vec![0.0; width];
         tiles.row(36, &mut row);
         assert_eq!(row, widened[36 * width..37 * width]);
-        for level in Level::available() {
+        for &level in Level::available() {
             for count in [1, 2, 7, 8, 17] {
                 let mut input = rows(count, width, 5);
                 let expected = in_f64(&widened, &input, out, width);
@@ -147,7 +147,7 @@ fn a_row_gives_the_same_bits_alone_and_among_others() {
         Tiles::quantised(&quantised).expect("it is laid out")
     });
     for tiles in forms.iter().chain([&dense]) {
-        for level in Level::available() {
+        for &level in Level::available() {
             let mut all = rows(13, width, 11);
             let together = product(level, tiles, &mut all);
             for row in 0..13 {
