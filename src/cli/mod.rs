@@ -142,7 +142,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
         Some(Verb::Bench(args)) => bench::run(&args),
         Some(Verb::Models(args)) => models::run(&args),
         Some(Verb::Doctor(args)) => doctor::run(&args, &config),
-        Some(Verb::Train(verb)) => train::run(verb, &screen),
+        Some(Verb::Train(verb)) => train::run(verb, &config, &screen),
         Some(Verb::Eval(args)) => eval::run(&args, &config),
         Some(Verb::VerifyAnswer(args)) => verify_answer::run(&args),
         Some(Verb::Completions { shell }) => shell::completions(shell),

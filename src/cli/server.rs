@@ -21,15 +21,9 @@ pub fn wanted(options: &RunOptions, config: &ConfigFile) -> Result<Option<Server
         Some(named) => named.clone(),
         None if text.contains([':', '/', '.']) || text == "localhost" => ServerOptions::at(text),
         None => {
-            let names: Vec<&str> = config.servers.keys().map(String::as_str).collect();
-            let there = if names.is_empty() {
-                "names none".to_owned()
-            } else {
-                format!("names {}", names.join(", "))
-            };
             return Err(Usage(format!(
-                "--server {text}: neither a URL like http://localhost:8080 nor a server of the config file, \
-                 which {there}"
+                "--server {text}: neither a URL like http://localhost:8080 nor a server of the config file; {}",
+                known(config)
             )));
         }
     };
@@ -42,6 +36,16 @@ pub fn wanted(options: &RunOptions, config: &ConfigFile) -> Result<Option<Server
         .check()
         .map_err(|why| Usage(format!("--server {}: {why}", shown(text))))?;
     Ok(Some(server))
+}
+
+/// Which servers the config file names, in words.
+pub fn known(config: &ConfigFile) -> String {
+    let names: Vec<&str> = config.servers.keys().map(String::as_str).collect();
+    if names.is_empty() {
+        "the config file names no servers".to_owned()
+    } else {
+        format!("the config file names {}", names.join(", "))
+    }
 }
 
 /// The servers of the config file, to be opened when a seat needs one.

@@ -8,3 +8,4 @@ mod program;
 mod real;
 mod seats;
 mod sessions;
+mod teaching;

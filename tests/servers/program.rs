@@ -10,7 +10,7 @@ fn fake() -> Fake {
     })
 }
 
-fn orgtop(home: &Path, args: &[&str]) -> Output {
+pub fn orgtop(home: &Path, args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_orgtop"))
         .args(args)
         .env("HOME", home)
@@ -23,7 +23,7 @@ fn orgtop(home: &Path, args: &[&str]) -> Output {
         .unwrap()
 }
 
-fn told(output: &Output) -> String {
+pub fn told(output: &Output) -> String {
     let both = [output.stdout.as_slice(), output.stderr.as_slice()].concat();
     String::from_utf8(both).unwrap()
 }

@@ -126,18 +126,34 @@ pub struct DataArgs {
     /// Number sets of countdown instances; those of the test set are never used
     #[arg(long, default_value = "train", value_parser = ["train", "dev"])]
     pub split: String,
-    /// Let this model write the threads; kept are those of runs that keep the format and solve their task
+    /// Let this model write the threads, or `server:NAME` of the config file; kept are those of runs that keep
+    /// the format and solve their task
     #[arg(long, value_name = "PATH")]
     pub teacher: Option<PathBuf>,
-    /// What the teacher is asked: countdown, "countdown large", sudoku, "math FILE#n"
+    /// Let a server write them: its URL, or its name in the config file
+    #[arg(long, value_name = "URL", conflicts_with = "teacher")]
+    pub server: Option<String>,
+    /// Model of the server that writes [default: what the config file says, or the only one]
+    #[arg(long, value_name = "NAME")]
+    pub model: Option<PathBuf>,
+    /// What the teacher is asked: countdown, "countdown large", sudoku, "math FILE" (its problems in turn)
     #[arg(long, default_value = "countdown")]
     pub task: String,
     /// Organizer plus workers at once, where a model writes
     #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub capacity: u32,
     /// Temperature, where a model writes
-    #[arg(long, default_value_t = 0.7)]
+    #[arg(long, default_value_t = 0.7, value_parser = crate::cli::settings::at_least_zero)]
     pub temperature: f32,
+    /// Tokens an organizer may decode, where a model writes
+    #[arg(long, value_name = "N", default_value_t = 2048, value_parser = clap::value_parser!(u64).range(1..))]
+    pub max_organizer: u64,
+    /// Tokens each worker may decode, where a model writes
+    #[arg(long, value_name = "N", default_value_t = 512, value_parser = clap::value_parser!(u64).range(1..))]
+    pub max_worker: u64,
+    /// Runs at once, where a model writes; decides nothing but the speed
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=4096))]
+    pub width: u16,
     /// Print one JSON object at the end
     #[arg(long)]
     pub json: bool,

@@ -1,36 +1,26 @@
 //! `orgtop train data`
+//!
+//! Where the threads go and which of them are good; how a model writes some is `teacher`.
 
 use super::args::DataArgs;
-use super::stop_on_signals;
-use crate::cli::engine::located;
+use super::teacher::{self, Harvest};
+use crate::cli::settings::ConfigFile;
 use crate::cli::{Exit, Usage, output};
-use crate::engine::Sampling;
-use crate::engine::local::{self, Options};
 use crate::learn::dataset::{Dataset, Spec};
 use crate::learn::dataset_file::{Trace, read, write};
-use crate::learn::harvest::threads;
-use crate::live::{Keep, RunConfig, travel_together};
-use crate::record::{Policy, PoolPolicy};
-use crate::task::Task;
-use crate::task::countdown::preset::{Split, small_instances};
-use crate::task::rng::Rng;
+use crate::task::countdown::preset::Split;
 use anyhow::Context;
-use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Write};
-use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::atomic::Ordering;
-
-/// Runs of a teaching model that decode at once.
-const WIDTH: usize = 16;
+use tempfile::NamedTempFile;
 
 /// Writes or checks a file of threads.
 ///
 /// # Errors
 /// Files, models and specs that are no good.
-pub fn run(args: &DataArgs) -> anyhow::Result<Exit> {
+pub fn run(args: &DataArgs, config: &ConfigFile) -> anyhow::Result<Exit> {
     if args.check {
         return check(args);
     }
@@ -39,26 +29,46 @@ pub fn run(args: &DataArgs) -> anyhow::Result<Exit> {
         "{}: there is such a file already; name another, or replace it with --force",
         args.file.display()
     );
-    let (threads, asked) = match &args.teacher {
-        Some(model) => by_model(args, model)?,
+    // A place that cannot be written to is told before the work.
+    let place = beside(&args.file)?;
+    let harvest = match teacher::chosen(args, config)? {
+        Some(source) => teacher::harvest(args, &source)?,
         None => by_solver(args)?,
     };
-    save(&args.file, &threads)?;
-    let kept = if asked == 0 {
-        0.0
-    } else {
-        threads.len() as f64 / asked as f64
-    };
+    let threads = harvest.threads.len();
+    let file = args.file.display();
+    if let Some(why) = &harvest.broken_off {
+        let kept = if threads == 0 {
+            "nothing is written".to_owned()
+        } else {
+            save(place, &args.file, harvest.threads)?;
+            format!("their {threads} threads are in {file}")
+        };
+        anyhow::bail!(
+            "{why}; {} of {} runs had ended, {kept}",
+            harvest.runs,
+            args.n
+        );
+    }
+    save(place, &args.file, harvest.threads)?;
+    let (by, drawn) = (harvest.by, harvest.drawn);
+    let kept = share(threads as u64, drawn);
     report(
         args,
-        &json!({"file": args.file, "threads": threads.len(), "drawn": asked, "kept": kept}),
+        &json!({"file": args.file, "teacher": by, "threads": threads, "drawn": drawn, "kept": kept}),
         &format!(
-            "{} threads in {}; {:.2} % of what was drawn is kept",
-            threads.len(),
-            args.file.display(),
+            "{threads} threads in {file}, by {by}; {:.2} % of what was drawn is kept",
             kept * 100.0
         ),
     )
+}
+
+fn share(part: u64, of: u64) -> f64 {
+    if of == 0 {
+        0.0
+    } else {
+        part as f64 / of as f64
+    }
 }
 
 fn report(args: &DataArgs, object: &serde_json::Value, line: &str) -> anyhow::Result<Exit> {
@@ -100,10 +110,11 @@ fn check(args: &DataArgs) -> anyhow::Result<Exit> {
 }
 
 /// The symbolic teacher: a solver that writes its search down.
-fn by_solver(args: &DataArgs) -> anyhow::Result<(Vec<Trace>, u64)> {
+fn by_solver(args: &DataArgs) -> anyhow::Result<Harvest> {
     if !matches!(args.task.as_str(), "countdown" | "countdown small") {
         return Err(Usage(format!(
-            "--task {}: the built-in teacher knows countdown only; let a model write the threads with --teacher PATH",
+            "--task {}: the built-in teacher knows countdown only; let a model write the threads with --teacher PATH \
+             or --server URL",
             args.task
         ))
         .into());
@@ -117,96 +128,37 @@ fn by_solver(args: &DataArgs) -> anyhow::Result<(Vec<Trace>, u64)> {
     let threads = dataset
         .take(args.n as usize)
         .filter_map(|e| Trace::from_example(&e));
-    Ok((threads.collect(), drawn))
+    Ok(Harvest {
+        threads: threads.collect(),
+        drawn,
+        by: "the built-in teacher".into(),
+        runs: args.n,
+        broken_off: None,
+    })
 }
 
-fn split(args: &DataArgs) -> Split {
+/// Number sets that instances are made of.
+pub(super) fn split(args: &DataArgs) -> Split {
     match args.split.as_str() {
         "dev" => Split::Dev,
         _ => Split::Train,
     }
 }
 
-/// The instances that a model is asked; never one of the committed test sets.
-fn tasks(args: &DataArgs) -> anyhow::Result<Vec<Task>> {
-    if matches!(args.task.as_str(), "countdown" | "countdown small") {
-        let all = small_instances(split(args));
-        let mut rng = Rng::new(&[args.seed]);
-        let draw = |_| Task::Countdown(all[rng.below(all.len())].clone());
-        return Ok((0..args.n).map(draw).collect());
-    }
-    (0..args.n)
-        .map(|i| {
-            let seed = Rng::new(&[args.seed, i]).next_u64();
-            Task::parse(&args.task, seed).map_err(|e| Usage(format!("--task: {e}")).into())
-        })
-        .collect()
-}
-
-/// A model writes; runs that keep the format and solve their task are kept.
-fn by_model(args: &DataArgs, model: &Path) -> anyhow::Result<(Vec<Trace>, u64)> {
-    let stop = stop_on_signals()?;
-    let (tasks, alone) = (tasks(args)?, args.traces == "alone");
-    let engine = local::open(&located(model)?, &Options::default())?;
-    let config = |(task, i): (&Task, u64)| RunConfig {
-        query: task.query(),
-        policy: if alone {
-            Policy::Sequential
-        } else {
-            Policy::Asyncthink
-        },
-        capacity: Some(if alone { 1 } else { args.capacity }),
-        pool: PoolPolicy::Error,
-        strict: true,
-        sampling: Sampling {
-            temperature: args.temperature,
-            seed: Rng::new(&[args.seed, i]).next_u64(),
-            ..Sampling::default()
-        },
-        ..RunConfig::default()
-    };
-    let bar = ProgressBar::new(args.n).with_style(
-        ProgressStyle::with_template("{bar:24} {pos}/{len} runs · {msg} · {eta} left")
-            .unwrap_or_else(|_| ProgressStyle::default_bar()),
-    );
-    let (mut threads_kept, mut asked, mut good) = (Vec::new(), 0, 0u64);
-    let configs = tasks.iter().zip(0u64..).map(config);
-    travel_together(engine, WIDTH, Keep::Events, configs, |arrival| {
-        let outcome = crate::eval::Outcome::of(&arrival.finished.organization);
-        let workers = if alone { 0 } else { args.capacity - 1 };
-        let written = threads(&arrival.events, workers);
-        asked += written.len() as u64;
-        let solved = outcome.is_ok_and(|outcome| {
-            tasks[arrival.number]
-                .check(outcome.counted_answer())
-                .solved()
-        });
-        if solved {
-            good += 1;
-            threads_kept.extend(written.into_iter().filter(|t| t.judge().is_ok()));
-        }
-        bar.inc(1);
-        bar.set_message(format!("{good} solved"));
-        if stop.load(Ordering::Relaxed) {
-            ControlFlow::Break(())
-        } else {
-            ControlFlow::Continue(())
-        }
-    })?;
-    bar.finish_and_clear();
-    Ok((threads_kept, asked))
-}
-
-/// Beside its place first, so that a file that is there is whole.
-fn save(path: &Path, threads: &[Trace]) -> anyhow::Result<()> {
+/// Where a file is written before it takes its place, so that one that is there is whole.
+fn beside(path: &Path) -> anyhow::Result<NamedTempFile> {
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty());
-    let file = tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))
-        .with_context(|| format!("{}: cannot write there", path.display()))?;
-    let mut to = BufWriter::new(file);
-    write(threads.iter().cloned(), &mut to)?;
+    NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))
+        .with_context(|| format!("{}: cannot write there", path.display()))
+}
+
+fn save(place: NamedTempFile, path: &Path, threads: Vec<Trace>) -> anyhow::Result<()> {
+    let mut to = BufWriter::new(place);
+    write(threads, &mut to)?;
     to.flush()?;
-    let file = to.into_inner().map_err(|e| e.into_error())?;
-    file.persist(path)
+    let place = to.into_inner().map_err(|e| e.into_error())?;
+    place
+        .persist(path)
         .with_context(|| path.display().to_string())?;
     Ok(())
 }

@@ -5,11 +5,12 @@ mod data;
 mod rl;
 mod screen;
 mod sft;
+mod teacher;
 
 pub use args::TrainVerb;
 
 use super::Exit;
-use super::settings::ScreenOptions;
+use super::settings::{ConfigFile, ScreenOptions};
 use crate::learn::training::LowRank;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::sync::Arc;
@@ -19,11 +20,11 @@ use std::sync::atomic::AtomicBool;
 ///
 /// # Errors
 /// Whatever the training stumbles over; what was saved until then is kept.
-pub fn run(verb: TrainVerb, screen: &ScreenOptions) -> anyhow::Result<Exit> {
+pub fn run(verb: TrainVerb, config: &ConfigFile, screen: &ScreenOptions) -> anyhow::Result<Exit> {
     match verb {
         TrainVerb::Sft(args) => sft::run(&args, screen),
         TrainVerb::Rl(args) => rl::run(&args, screen),
-        TrainVerb::Data(args) => data::run(&args),
+        TrainVerb::Data(args) => data::run(&args, config),
     }
 }
 
