@@ -525,3 +525,36 @@ pub struct TextMark {
     /// Byte offset of the last record that holds text of this thread.
     pub last: u64,
 }
+
+impl Event {
+    /// Whether an action was written in its thread's text, not made by a command.
+    #[must_use]
+    pub fn in_text(&self) -> bool {
+        let wrote = match self.by {
+            Author::Model | Author::Human | Author::Tool(_) => true,
+            // the answer that copies are merged to
+            Author::System => matches!(
+                self.body,
+                Body::Action {
+                    action: ActionKind::Answer,
+                    ..
+                }
+            ),
+            Author::Guard => false,
+        };
+        wrote && self.cause.is_none()
+    }
+
+    /// The step of the last thing in it.
+    #[must_use]
+    pub fn last_step(&self) -> Step {
+        match &self.body {
+            Body::Tokens { ids, .. } => Step(
+                self.step
+                    .0
+                    .saturating_add((ids.len() as u64).saturating_sub(1)),
+            ),
+            _ => self.step,
+        }
+    }
+}

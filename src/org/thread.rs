@@ -1,5 +1,7 @@
 //! One thread of an organization, as folded from events.
 
+mod fold;
+
 use super::event::{Role, Seat, ThreadEnd, WaitOn};
 use super::ids::{Step, ThreadId};
 use super::schedule::{Op, OpKind, Trace};
