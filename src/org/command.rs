@@ -1,9 +1,8 @@
 //! What a person (or a script) asks of a running organization.
 
 use super::breakpoint::{Breakpoint, BreakpointState};
-use super::event::Seat;
 use super::ids::{BranchId, Step, ThreadId};
-use super::seat;
+use super::seat::{self, Seat};
 use serde::{Deserialize, Serialize};
 
 /// One request. Recorded as asked, followed by its effect.

@@ -30,7 +30,7 @@ pub use command::{Command, Outcome, Switch};
 pub use command_line::{Arg, ArgKind, COMMANDS, CommandForm, parse_command};
 pub use critical_path::{Link, blame, critical_path, slack, slack_of};
 pub use event::{
-    ActionKind, Anchor, Author, Body, ErrorKind, Event, Role, RunEnd, Seat, SpliceKind, TextBytes,
+    ActionKind, Anchor, Author, Body, ErrorKind, Event, Role, RunEnd, SpliceKind, TextBytes,
     TextMark, TextStand, ThreadEnd, WaitOn,
 };
 pub use ids::{BadThreadId, BranchId, MAX_DEPTH, MAX_INDEX, Seq, Step, ThreadId};
@@ -39,6 +39,6 @@ pub use organization::{CommandRecord, ErrorRecord, MarkRecord, Organization};
 pub use plan::{Draft, Fate, PlanBoard, PlanChange};
 pub use roster::RosterSeat;
 pub use schedule::{IdealWait, Lane, Op, OpKind, Schedule, Trace, simulate, simulate_with};
-pub use seat::{BadSeat, Writing};
+pub use seat::{BadSeat, Seat, Writing};
 pub use thread::{LivedWait, Moment, People, Refusal, Status, Thread};
 pub use what_if::Change;

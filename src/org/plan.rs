@@ -1,8 +1,8 @@
 //! The board: sub-queries that stand as drafts until the plan is released.
 
 use super::command::Command;
-use super::event::Seat;
 use super::ids::ThreadId;
+use super::seat::Seat;
 use serde::{Deserialize, Serialize};
 
 /// A sub-query on the board.

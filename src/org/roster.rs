@@ -1,6 +1,6 @@
 //! Workers that differ: seats with a name, which a Fork can address.
 
-use super::event::Seat;
+use super::seat::Seat;
 use serde::{Deserialize, Serialize};
 
 /// A seat that a Fork can address as `@name`.

@@ -1,12 +1,55 @@
-//! Seats as words, and the stretches in which somebody else than the model writes a thread.
+//! Who writes a thread: seats, as words too, and the stretches in which somebody else than the model writes.
 
-use super::event::Seat;
 use super::thread::Moment;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::fmt;
 use std::str::FromStr;
 
 /// Longest name of a tool or server.
 const LONGEST_NAME: usize = 64;
+
+/// Who writes a thread.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+pub enum Seat {
+    /// The session's model.
+    #[default]
+    Model,
+    /// A person.
+    Human,
+    /// Another engine.
+    Server(String),
+    /// A program.
+    Tool(String),
+}
+
+impl fmt::Display for Seat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Model => f.write_str("model"),
+            Self::Human => f.write_str("human"),
+            Self::Server(name) => write!(f, "server:{name}"),
+            Self::Tool(name) => write!(f, "tool:{name}"),
+        }
+    }
+}
+
+impl Serialize for Seat {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Seat {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
+        Ok(match text.split_once(':') {
+            Some(("server", name)) => Self::Server(name.to_owned()),
+            Some(("tool", name)) => Self::Tool(name.to_owned()),
+            _ if text == "human" => Self::Human,
+            _ => Self::Model,
+        })
+    }
+}
 
 /// Text that names no seat.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

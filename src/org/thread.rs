@@ -2,10 +2,10 @@
 
 mod fold;
 
-use super::event::{Role, Seat, ThreadEnd, WaitOn};
+use super::event::{Role, ThreadEnd, WaitOn};
 use super::ids::{Step, ThreadId};
 use super::schedule::{Op, OpKind, Trace};
-use super::seat::Writing;
+use super::seat::{Seat, Writing};
 use serde::{Deserialize, Serialize};
 
 /// A moment of lived time.
