@@ -3,6 +3,13 @@
 //!
 //! How text is scanned is the protocol's business: it comes in as a [`Rescan`].
 
+mod disagreement;
+mod measures;
+mod scan;
+
+pub use disagreement::{About, Disagreement};
+pub use scan::{Found, Rescan, ThreadRescan};
+
 use super::damage::Report;
 use super::error::OpenError;
 use super::header::Header;
@@ -10,126 +17,12 @@ use super::history::{History, stands};
 use super::reader::{Recorded, SessionFile};
 use super::text::{TextPiece, Texts};
 use crate::org::{
-    ActionKind, Body, Draft, ErrorKind, Metrics, Organization, Place, PlanChange, Role, Seq,
-    TextMark, TextStand, ThreadEnd, ThreadId,
+    Body, Draft, Metrics, Organization, Place, PlanChange, Seq, TextMark, TextStand, ThreadEnd,
+    ThreadId,
 };
+use scan::{ThreadScan, names_an_action};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::path::Path;
-
-/// Scans text for actions.
-pub trait Rescan {
-    /// A scanner for the text of one thread.
-    fn thread(&self, header: &Header, id: ThreadId, role: Role) -> Box<dyn ThreadRescan>;
-}
-
-/// Scans the text of one thread, piece by piece.
-pub trait ThreadRescan {
-    /// The actions that are complete with `piece`, splices included in the pieces but not in what is
-    /// scanned.
-    fn piece(&mut self, piece: &TextPiece) -> Vec<Found>;
-}
-
-/// An action as it stands in the text, whether or not it could take effect.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Found {
-    /// Bytes `[from, to)` of the thread's text, tag to tag.
-    pub span: (u64, u64),
-    /// Which.
-    pub action: ActionKind,
-}
-
-/// One thing on which a session disagrees with itself.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Disagreement {
-    /// The line of the record, the header being line 1.
-    pub line: u64,
-    /// Its event.
-    pub seq: Seq,
-    /// On what.
-    pub about: About,
-}
-
-/// What a disagreement is about.
-#[derive(Debug, Clone, PartialEq)]
-pub enum About {
-    /// The state in a keyframe or branch is not the fold of the events before it.
-    State,
-    /// The text of a thread is not what a keyframe says.
-    Text {
-        /// Whose.
-        thread: ThreadId,
-        /// What the keyframe says.
-        recorded: Option<TextMark>,
-        /// What the records give.
-        computed: Option<TextMark>,
-    },
-    /// An action or error that is not in the text.
-    NotInText {
-        /// Whose.
-        thread: ThreadId,
-        /// Where it should be.
-        span: (u64, u64),
-    },
-    /// An action in the text of which nothing is recorded.
-    NotRecorded {
-        /// Whose.
-        thread: ThreadId,
-        /// The action.
-        found: Found,
-    },
-    /// A measure.
-    Metric {
-        /// Which.
-        name: &'static str,
-        /// What the file says.
-        recorded: f64,
-        /// What the events give.
-        computed: f64,
-    },
-}
-
-impl fmt::Display for Disagreement {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}: event {}: ", self.line, self.seq)?;
-        match &self.about {
-            About::State => f.write_str("the state in it is not what the events before it give"),
-            About::Text {
-                thread,
-                recorded,
-                computed,
-            } => {
-                let bytes = |mark: &Option<TextMark>| mark.as_ref().map_or(0, |m| m.bytes);
-                let (recorded, computed) = (bytes(recorded), bytes(computed));
-                write!(f, "the text of {thread} differs from its keyframe: ")?;
-                if recorded == computed {
-                    f.write_str("same length, another hash")
-                } else {
-                    write!(f, "{recorded} bytes recorded, {computed} found")
-                }
-            }
-            About::NotInText { thread, span } => write!(
-                f,
-                "recorded at bytes {}..{} of {thread}, where the text holds no such action",
-                span.0, span.1
-            ),
-            About::NotRecorded { thread, found } => write!(
-                f,
-                "{:?} at bytes {}..{} of {thread} is in the text, but nothing is recorded of it",
-                found.action, found.span.0, found.span.1
-            ),
-            About::Metric {
-                name,
-                recorded,
-                computed,
-            } => write!(
-                f,
-                "{name} is {recorded} in the file, {computed} by its events"
-            ),
-        }
-    }
-}
-
 /// What a verification found.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Verified {
@@ -178,20 +71,6 @@ pub fn verify(path: &Path, rescan: &dyn Rescan) -> Result<Verified, OpenError> {
     verified.disagreements.sort_by_key(|d| d.line);
     Ok(verified)
 }
-
-struct Scanned {
-    found: Found,
-    line: u64,
-    seq: Seq,
-    recorded: bool,
-}
-
-struct ThreadScan {
-    scan: Box<dyn ThreadRescan>,
-    bytes: u64,
-    found: Vec<Scanned>,
-}
-
 struct Check<'a> {
     header: &'a Header,
     rescan: &'a dyn Rescan,
@@ -237,22 +116,12 @@ impl Check<'_> {
             (Body::Thread { role, .. }, Some(id)) => {
                 self.spoiled.remove(&id);
                 self.close(id);
-                let scan = ThreadScan {
-                    scan: self.rescan.thread(self.header, id, *role),
-                    bytes: 0,
-                    found: Vec::new(),
-                };
+                let scan = ThreadScan::new(self.rescan.thread(self.header, id, *role));
                 self.scans.insert(id, scan);
             }
             (Body::Action { action, span, .. }, Some(id)) if event.in_text() => {
-                self.verified.actions += 1;
-                let known = self.mark(id, |f| f.span == *span && f.action == *action);
-                if !known {
-                    let about = About::NotInText {
-                        thread: id,
-                        span: *span,
-                    };
-                    self.disagree(line, event.seq, about);
+                if !self.mark(id, |f| f.span == *span && f.action == *action) {
+                    self.not_in_text(id, *span, &recorded);
                 }
             }
             (
@@ -263,13 +132,8 @@ impl Check<'_> {
                 },
                 Some(id),
             ) => {
-                self.verified.actions += 1;
                 if !self.mark(id, |f| f.span == *span) && names_an_action(*error) {
-                    let about = About::NotInText {
-                        thread: id,
-                        span: *span,
-                    };
-                    self.disagree(line, event.seq, about);
+                    self.not_in_text(id, *span, &recorded);
                 }
             }
             // What waited for a person's word, or stood on the board, was read in the text too.
@@ -285,18 +149,15 @@ impl Check<'_> {
                 },
                 Some(id),
             ) => {
-                self.verified.actions += 1;
                 if !self.mark(id, |f| f.span == *span) {
-                    let about = About::NotInText {
-                        thread: id,
-                        span: *span,
-                    };
-                    self.disagree(line, event.seq, about);
+                    self.not_in_text(id, *span, &recorded);
                 }
             }
             (Body::RunEnd { metrics, .. }, _) => {
                 let computed = self.state.metrics();
-                self.compare_metrics(metrics, &computed, &recorded);
+                for about in measures::disagreeing(metrics, &computed, event.us) {
+                    self.disagree(line, event.seq, about);
+                }
             }
             _ => {}
         }
@@ -354,26 +215,11 @@ impl Check<'_> {
             let Some(thread) = there.thread(id) else {
                 continue;
             };
-            let mut scan = ThreadScan {
-                scan: self.rescan.thread(self.header, id, thread.role),
-                bytes: 0,
-                found: Vec::new(),
-            };
+            let mut scan = ThreadScan::new(self.rescan.thread(self.header, id, thread.role));
             for piece in &context.pieces {
-                scan.bytes += piece.bytes.len() as u64;
-                let found = scan.scan.piece(piece);
-                scan.found.extend(found.into_iter().map(|found| Scanned {
-                    found,
-                    line,
-                    seq,
-                    recorded: false,
-                }));
+                scan.piece(piece, line, seq);
             }
-            let acted = usize::try_from(thread.acted).unwrap_or(usize::MAX);
-            scan.found
-                .iter_mut()
-                .take(acted)
-                .for_each(|scanned| scanned.recorded = true);
+            scan.mark_first(usize::try_from(thread.acted).unwrap_or(usize::MAX));
             self.scans.insert(id, scan);
         }
     }
@@ -383,29 +229,19 @@ impl Check<'_> {
         let Some(thread) = recorded.event.thread.and_then(|id| self.scans.get_mut(&id)) else {
             return;
         };
-        if let Some(piece) = TextPiece::of(recorded.event, thread.bytes) {
-            thread.bytes += piece.bytes.len() as u64;
-            let found = thread.scan.piece(&piece);
-            thread.found.extend(found.into_iter().map(|found| Scanned {
-                found,
-                line,
-                seq,
-                recorded: false,
-            }));
+        if let Some(piece) = TextPiece::of(recorded.event, thread.bytes()) {
+            thread.piece(&piece, line, seq);
         }
     }
 
-    /// Marks what fits as recorded; whether there is any.
+    /// Compares an action or error: marks what fits in the text of `id` as recorded; whether there is any.
     fn mark(&mut self, id: ThreadId, fits: impl Fn(&Found) -> bool) -> bool {
-        let Some(thread) = self.scans.get_mut(&id) else {
-            return false;
-        };
-        let mut known = false;
-        for scanned in thread.found.iter_mut().filter(|s| fits(&s.found)) {
-            scanned.recorded = true;
-            known = true;
-        }
-        known
+        self.verified.actions += 1;
+        self.scans.get_mut(&id).is_some_and(|scan| scan.mark(fits))
+    }
+
+    fn not_in_text(&mut self, thread: ThreadId, span: (u64, u64), at: &Recorded) {
+        self.disagree(at.line, at.event.seq, About::NotInText { thread, span });
     }
 
     fn compare_texts(&mut self, recorded: &BTreeMap<ThreadId, TextMark>, line: u64, seq: Seq) {
@@ -423,57 +259,12 @@ impl Check<'_> {
             }
         }
     }
-
-    fn compare_metrics(&mut self, recorded: &Metrics, computed: &Metrics, at: &Recorded) {
-        // The clock runs on between the last event and the moment of measuring.
-        let latest = at.event.us as f64 / 1000.0;
-        let wall = recorded
-            .wall_ms
-            .clamp(computed.wall_ms.min(latest), latest.max(computed.wall_ms));
-        let rate = if wall > 0.0 {
-            computed.decoded as f64 * 1000.0 / wall
-        } else {
-            0.0
-        };
-        let all = [
-            ("T", recorded.latency as f64, computed.latency as f64),
-            (
-                "T without you",
-                without_people(recorded),
-                without_people(computed),
-            ),
-            ("eta", recorded.eta, computed.eta),
-            ("eta/c", recorded.eta_over_c, computed.eta_over_c),
-            ("R_eta", recorded.r_eta, computed.r_eta),
-            ("work", recorded.work as f64, computed.work as f64),
-            ("speedup", recorded.speedup, computed.speedup),
-            (
-                "lived steps",
-                recorded.lived_steps as f64,
-                computed.lived_steps as f64,
-            ),
-            ("decoded", recorded.decoded as f64, computed.decoded as f64),
-            ("wall ms", recorded.wall_ms, wall),
-            ("tokens/s", recorded.tok_per_s, rate),
-        ];
-        for (name, recorded, computed) in all {
-            if (recorded - computed).abs() > 1e-9 * recorded.abs().max(computed.abs()).max(1.0) {
-                let about = About::Metric {
-                    name,
-                    recorded,
-                    computed,
-                };
-                self.disagree(at.line, at.event.seq, about);
-            }
-        }
-    }
-
     /// Ends the scan of a thread: what was found must be recorded.
     fn close(&mut self, id: ThreadId) {
         let Some(thread) = self.scans.remove(&id) else {
             return;
         };
-        for scanned in thread.found.into_iter().filter(|s| !s.recorded) {
+        for scanned in thread.unrecorded() {
             let about = About::NotRecorded {
                 thread: id,
                 found: scanned.found,
@@ -492,33 +283,9 @@ impl Check<'_> {
                 .thread(id)
                 .is_some_and(|t| !t.end().is_some_and(own_end));
             if let Some(scan) = self.scans.get_mut(&id).filter(|_| stands) {
-                while scan.found.last().is_some_and(|last| !last.recorded) {
-                    scan.found.pop();
-                }
+                scan.forget_last();
             }
             self.close(id);
         }
-    }
-}
-
-/// Below 0 where no person wrote.
-fn without_people(metrics: &Metrics) -> f64 {
-    metrics.latency_without_people.map_or(-1.0, |t| t as f64)
-}
-
-/// Whether such an error is about one whole action in the text.
-fn names_an_action(error: ErrorKind) -> bool {
-    match error {
-        ErrorKind::DuplicateIndex
-        | ErrorKind::PoolOverflow
-        | ErrorKind::JoinUnknown
-        | ErrorKind::JoinTwice
-        | ErrorKind::EmptyQuery => true,
-        ErrorKind::UnclosedFork
-        | ErrorKind::NoAnswer
-        | ErrorKind::TokenLimit
-        | ErrorKind::Engine
-        | ErrorKind::Tool
-        | ErrorKind::NoSuchSeat => false,
     }
 }
