@@ -8,9 +8,12 @@
 //! | `launch` | a session on its own thread |
 //! | `convoy` | many sessions over one engine |
 //! | `settle` | from one step's tokens to events |
+//! | `deed` | what takes effect by the protocol: Forks, Joins, the answer |
+//! | `ending` | how a run ends |
 //! | `splice` | text nobody decodes; starting workers |
 //! | `subtree` | workers of workers: ends that take others along |
 //! | `steer` | what commands do |
+//! | `wish` | what is wanted of a thread at the next possible moment |
 //! | `engines`, `desk` | the session's own engine and those beside it; which thread is at which |
 //! | `lost` | a server that is out of reach for now |
 //! | `guard` | which tokens are forbidden |
@@ -31,8 +34,10 @@ mod begin;
 mod breakpoint;
 mod config;
 mod convoy;
+mod deed;
 mod desk;
 mod emitter;
+mod ending;
 mod engines;
 mod guard;
 mod happened;
@@ -54,6 +59,7 @@ mod subtree;
 mod take_over;
 mod tool;
 mod travel;
+mod wish;
 
 pub use config::RunConfig;
 pub use convoy::{Arrival, Keep, travel_together};

@@ -9,8 +9,9 @@ use super::engines::Engines;
 use super::mailbox::Mailbox;
 use super::rescan::{feed, grammar};
 use super::runner::{Blocked, Deferred, Runner, Wrote};
-use super::session::{Audience, Intent, Session, Wish};
+use super::session::{Audience, Session};
 use super::travel::Kept;
+use super::wish::{Intent, Wish};
 use crate::engine::SeqOp;
 use crate::org::{
     Author, Body, Command, OpKind, Outcome, RunEnd, SpliceKind, Status, ThreadEnd, ThreadId, WaitOn,

@@ -1,7 +1,7 @@
 //! A worker once more: same sub-query, same index, other draws.
 
+use super::deed::Deed;
 use super::session::Session;
-use super::settle::Deed;
 use super::steer::refused;
 use crate::org::{ActionKind, Author, Body, Outcome, Seq, Status, ThreadEnd, ThreadId, WaitOn};
 

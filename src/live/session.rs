@@ -3,27 +3,23 @@
 //! The session owns the engine (by its thread's proxy), the emitter and one [`Runner`] a thread. It
 //! decides by [`crate::org::rules`] alone. Commands are served between steps only.
 
+mod boundary;
+
 use super::emitter::Emitter;
 use super::engines::Engines;
 use super::guard::Told;
-use super::mailbox::Mailbox;
 use super::mailbox::Phase;
 use super::orders::Order;
 use super::runner::{Blocked, Runner};
 use super::splice::Template;
 use super::tool::{ToolSet, Tools};
+use super::wish::Intent;
 use crate::engine::{EngineError, SeqId, SeqOp, StepOutput};
-use crate::org::{Author, Body, Command, ErrorKind, Outcome, RunEnd, Seat, Seq, Step, ThreadId};
+use crate::org::{Author, Body, Command, Outcome, Seat, Seq, Step, ThreadId};
 use crate::record::{Header, Health};
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
-use std::time::{Duration, Instant};
-
-/// How long to look for commands at a time while nothing can be decoded.
-const IDLE: Duration = Duration::from_millis(50);
-
-/// The same while a tool runs: nobody wakes the session when it is done.
-const IDLE_WITH_TOOL: Duration = Duration::from_millis(5);
+use std::sync::mpsc::Receiver;
+use std::time::Instant;
 
 /// A person's running start while everything else is held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,30 +28,6 @@ pub(super) enum Stepping {
     One(Step),
     /// Until something other than text happens.
     UntilAction,
-}
-
-/// What a person (or a policy) wants of a thread at the next possible moment.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Intent {
-    /// Of whom.
-    pub of: ThreadId,
-    pub by: Author,
-    pub cause: Option<Seq>,
-    pub what: Wish,
-    /// For a Fork: who will serve it.
-    pub seat: Option<Seat>,
-}
-
-/// See [`Intent`].
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Wish {
-    Fork(String),
-    Join(ThreadId),
-    Answer,
-    /// A worker writes its result now.
-    WrapUp,
-    /// The system writes the answer from the copies' results.
-    Merge,
 }
 
 /// Who can send commands while the run goes on.
@@ -194,154 +166,6 @@ impl Session {
 
     pub(super) fn over(&self) -> bool {
         self.emitter.org.end.is_some()
-    }
-
-    /// Everything between two steps. False when the session is over and nobody wants anything more.
-    fn boundary(&mut self, commands: &Receiver<Command>) -> bool {
-        loop {
-            self.heed_breakpoints();
-            // Before commands are taken: none comes after it says no.
-            let listens = self.emitter.mailbox().is_some_and(Mailbox::listens);
-            self.fire_orders();
-            if !self.drain(commands) {
-                return false;
-            }
-            if self.over() {
-                self.release();
-                if self.audience == Audience::Nobody {
-                    return false;
-                }
-            } else {
-                self.serve_tools();
-                self.pursue_intents();
-                if self.over() {
-                    continue;
-                }
-                self.heed_breakpoints();
-                self.sync_running();
-                if self.can_decode() {
-                    let now = Instant::now();
-                    if now >= self.next_step_at || self.tokens_per_s == 0 {
-                        self.next_step_at = self.pace(now);
-                        return true;
-                    }
-                    if !self.wait_for_command(commands, self.next_step_at - now) {
-                        return false;
-                    }
-                    continue;
-                }
-                let nobody_comes =
-                    self.audience == Audience::Nobody && !listens && !self.tools.busy();
-                if nobody_comes && !self.held_by_recorder {
-                    self.stuck = true;
-                    self.command(Command::Interrupt, Author::System);
-                    return false;
-                }
-                self.housekeeping();
-            }
-            let patience = if self.tools.busy() {
-                IDLE_WITH_TOOL
-            } else {
-                IDLE
-            };
-            if !self.wait_for_command(commands, patience) {
-                return false;
-            }
-        }
-    }
-
-    /// When the step after one taken `now` may come at the earliest.
-    fn pace(&self, now: Instant) -> Instant {
-        if self.tokens_per_s == 0 {
-            return now;
-        }
-        let period = Duration::from_secs_f64(1.0 / f64::from(self.tokens_per_s));
-        // Keep the beat, but never run after a long stop to catch up.
-        (self.next_step_at + period).max(now)
-    }
-
-    fn fire_orders(&mut self) {
-        while let Some(i) = self.orders.iter().position(|o| o.due(&self.emitter)) {
-            while let Some(order) = self.orders.remove(i) {
-                self.command(order.command, Author::Human);
-                if !self.orders.get(i).is_some_and(|next| next.together) {
-                    break;
-                }
-            }
-        }
-    }
-
-    /// Serves everything in the channel; false when the other side is gone and the run must stop.
-    fn drain(&mut self, commands: &Receiver<Command>) -> bool {
-        loop {
-            match commands.try_recv() {
-                Ok(command) => {
-                    if !self.serve(command) {
-                        return false;
-                    }
-                }
-                Err(TryRecvError::Empty) => return true,
-                Err(TryRecvError::Disconnected) => return self.abandoned_by_sender(),
-            }
-        }
-    }
-
-    fn wait_for_command(&mut self, commands: &Receiver<Command>, patience: Duration) -> bool {
-        match commands.recv_timeout(patience) {
-            Ok(command) => self.serve(command),
-            Err(RecvTimeoutError::Timeout) => true,
-            Err(RecvTimeoutError::Disconnected) => self.abandoned_by_sender(),
-        }
-    }
-
-    /// The screen is gone: stop so that the session can be resumed.
-    fn abandoned_by_sender(&mut self) -> bool {
-        if !self.over() {
-            self.command(Command::Interrupt, Author::System);
-        }
-        false
-    }
-
-    fn serve(&mut self, command: Command) -> bool {
-        let leaves = command == Command::Interrupt;
-        self.command(command, Author::Human);
-        !leaves
-    }
-
-    /// Whether some thread would decode in the next step.
-    fn can_decode(&self) -> bool {
-        if self.held_by_recorder {
-            return false;
-        }
-        if self.emitter.org.paused && self.stepping.is_none() {
-            return false;
-        }
-        let org = &self.emitter.org;
-        org.threads().any(|t| org.decodes(t))
-    }
-
-    /// Tells the engine who decodes.
-    fn sync_running(&mut self) {
-        for (id, runner) in &mut self.runners {
-            let org = &self.emitter.org;
-            let run = org.thread(*id).is_some_and(|t| org.decodes(t));
-            self.ops.extend(runner.set_running(run));
-        }
-    }
-
-    pub(super) fn engine_failed(&mut self, message: &str) {
-        tracing::error!("engine: {message}");
-        self.emitter.emit(
-            Author::System,
-            Some(ThreadId::ORGANIZER),
-            None,
-            Body::Error {
-                error: ErrorKind::Engine,
-                span: None,
-                message: message.to_owned(),
-            },
-        );
-        self.end_run(RunEnd::Failed, None, None);
     }
 
     /// After every step: keyframes, the recorder's health, what the screen should know.

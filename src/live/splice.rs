@@ -1,11 +1,11 @@
 //! Text that nobody decodes: results, hand-made tags; and the start of workers.
 
 use super::config::messages;
+use super::deed::By;
 use super::engines::Desk;
 use super::rescan::grammar;
 use super::runner::{Deferred, Runner};
 use super::session::Session;
-use super::settle::By;
 use crate::engine::{Priority, SeqId, SeqOp, TokenId};
 use crate::org::{
     Author, Body, ErrorKind, Role, Seat, Seq, SpliceKind, Status, TextBytes, ThreadEnd, ThreadId,

@@ -1,9 +1,10 @@
 //! Workers that work for workers: ends that take others along, and Forks that no slot can ever serve.
 
+use super::deed::Deed;
 use super::runner::{Runner, Wrote};
-use super::session::{Intent, Session};
-use super::settle::Deed;
+use super::session::Session;
 use super::steer::refused;
+use super::wish::Intent;
 use crate::engine::SeqOp;
 use crate::org::rules::a_slot_can_free;
 use crate::org::{ActionKind, Author, Body, ErrorKind, Seq, Status, ThreadEnd, ThreadId, WaitOn};
