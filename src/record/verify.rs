@@ -120,9 +120,8 @@ impl Check<'_> {
                 self.scans.insert(id, scan);
             }
             (Body::Action { action, span, .. }, Some(id)) if event.in_text() => {
-                if !self.mark(id, |f| f.span == *span && f.action == *action) {
-                    self.not_in_text(id, *span, &recorded);
-                }
+                let known = self.mark(id, |f| f.span == *span && f.action == *action);
+                self.unless_known(known, id, *span, &recorded);
             }
             (
                 Body::Error {
@@ -132,9 +131,8 @@ impl Check<'_> {
                 },
                 Some(id),
             ) => {
-                if !self.mark(id, |f| f.span == *span) && names_an_action(*error) {
-                    self.not_in_text(id, *span, &recorded);
-                }
+                let known = self.mark(id, |f| f.span == *span) || !names_an_action(*error);
+                self.unless_known(known, id, *span, &recorded);
             }
             // What waited for a person's word, or stood on the board, was read in the text too.
             (
@@ -149,9 +147,8 @@ impl Check<'_> {
                 },
                 Some(id),
             ) => {
-                if !self.mark(id, |f| f.span == *span) {
-                    self.not_in_text(id, *span, &recorded);
-                }
+                let known = self.mark(id, |f| f.span == *span);
+                self.unless_known(known, id, *span, &recorded);
             }
             (Body::RunEnd { metrics, .. }, _) => {
                 let computed = self.state.metrics();
@@ -240,8 +237,11 @@ impl Check<'_> {
         self.scans.get_mut(&id).is_some_and(|scan| scan.mark(fits))
     }
 
-    fn not_in_text(&mut self, thread: ThreadId, span: (u64, u64), at: &Recorded) {
-        self.disagree(at.line, at.event.seq, About::NotInText { thread, span });
+    /// Says that what is recorded is not in the text, unless it is.
+    fn unless_known(&mut self, known: bool, thread: ThreadId, span: (u64, u64), at: &Recorded) {
+        if !known {
+            self.disagree(at.line, at.event.seq, About::NotInText { thread, span });
+        }
     }
 
     fn compare_texts(&mut self, recorded: &BTreeMap<ThreadId, TextMark>, line: u64, seq: Seq) {
