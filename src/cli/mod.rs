@@ -9,6 +9,7 @@ mod diff;
 mod doctor;
 mod engine;
 mod eval;
+mod go_on;
 mod headless;
 mod inspect;
 mod line;

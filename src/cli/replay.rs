@@ -2,8 +2,6 @@
 
 use super::args::{OutputArgs, ReplayArgs};
 use super::asked::Asked;
-use super::engine::{Embedded, Source};
-use super::resume::only_if_same;
 use super::run::{self, Front, where_to_record};
 use super::server;
 use super::settings::{ConfigFile, ScreenOptions};
@@ -144,19 +142,9 @@ fn take_over(
     options: &ScreenOptions,
 ) -> anyhow::Result<Exit> {
     let header = file.header();
-    let source = Source::choose_with(
-        server::to_go_on(header, args.server.clone(), args.model.as_deref(), config)?,
-        args.model.clone().or_else(|| config.run.model.clone()),
-        args.script.clone(),
-        Embedded::for_query(&header.query),
-    )?;
-    let asked = Asked::after(header, &source, args.script.clone(), None, config);
-    let open = source.open(&config.run)?;
-    let open = if args.other_model {
-        open
-    } else {
-        only_if_same(open, header.clone())
-    };
+    let source = args.with.source(header, config)?;
+    let asked = Asked::after(header, &source, args.with.script.clone(), None, config);
+    let open = args.with.open(&source, header, config)?;
     let history = history(file)?;
     let place = history.settled(place);
     let now = jiff::Zoned::now();

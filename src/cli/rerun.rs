@@ -2,8 +2,6 @@
 
 use super::args::RerunArgs;
 use super::diff::DiffObject;
-use super::engine::{Embedded, Source};
-use super::resume::only_if_same;
 use super::run::where_to_record;
 use super::server;
 use super::settings::ConfigFile;
@@ -42,18 +40,8 @@ struct Verdict {
 pub fn run(args: RerunArgs, config: &ConfigFile) -> anyhow::Result<Exit> {
     let file = SessionFile::open(&args.file)?;
     let past = history(&file)?;
-    let source = Source::choose_with(
-        server::to_go_on(file.header(), args.server, args.model.as_deref(), config)?,
-        args.model.or_else(|| config.run.model.clone()),
-        args.script,
-        Embedded::for_query(&file.header().query),
-    )?;
-    let open = source.open(&config.run)?;
-    let open = if args.other_model {
-        open
-    } else {
-        only_if_same(open, file.header().clone())
-    };
+    let source = args.with.source(file.header(), config)?;
+    let open = args.with.open(&source, file.header(), config)?;
     let place = departure(&past, args.from)
         .map_err(|why| Usage(format!("{}: {why}", args.file.display())))?;
     let now = jiff::Zoned::now();

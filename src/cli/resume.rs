@@ -2,15 +2,13 @@
 
 use super::args::ResumeArgs;
 use super::asked::Asked;
-use super::engine::{Embedded, Source};
 use super::inspect::fold;
+use super::roster;
 use super::run::{Front, audience, read_orders, show};
 use super::settings::{ConfigFile, ScreenOptions};
 use super::{Exit, demo, output};
-use super::{roster, server};
-use crate::live::{OpenEngine, Plan, Start};
+use crate::live::{Plan, Start};
 use crate::org::RunEnd;
-use crate::record::Header;
 use crate::tui::demo::Manner;
 use crate::tui::plain::run_end_words;
 use anyhow::bail;
@@ -40,26 +38,16 @@ pub fn run(args: ResumeArgs, config: &ConfigFile, screen: &ScreenOptions) -> any
     for line in folded.report.to_string().lines() {
         output::say(&format!("orgtop: {line}"));
     }
-    let source = Source::choose_with(
-        server::to_go_on(&folded.header, args.server, args.model.as_deref(), config)?,
-        args.model.or_else(|| config.run.model.clone()),
-        args.script.clone(),
-        Embedded::for_query(&folded.header.query),
-    )?;
+    let source = args.with.source(&folded.header, config)?;
     let asked = Asked::after(
         &folded.header,
         &source,
-        args.script,
+        args.with.script.clone(),
         args.roster.clone(),
         config,
     );
     let roster = roster::read(args.roster.as_deref(), config, &config.run)?;
-    let open = source.open(&config.run)?;
-    let open = if args.other_model {
-        open
-    } else {
-        only_if_same(open, folded.header)
-    };
+    let open = args.with.open(&source, &folded.header, config)?;
     let demo = args.output.demo.as_deref().map(demo::read).transpose()?;
     let mut plan = Plan {
         tools: roster.tools,
@@ -80,26 +68,4 @@ pub fn run(args: ResumeArgs, config: &ConfigFile, screen: &ScreenOptions) -> any
     };
     let shown = show(plan, &args.output, screen, front)?;
     asked.conclude(shown, config, screen)
-}
-
-/// Opens the engine, but refuses one whose tokens would mean something else.
-pub fn only_if_same(open: OpenEngine, header: Header) -> OpenEngine {
-    Box::new(move || {
-        let engine = open()?;
-        let (now, then) = (&engine.card().model, &header.engine.model);
-        if now.arch == then.arch
-            && now.weights_sha256 == then.weights_sha256
-            && now.tokenizer_sha256 == then.tokenizer_sha256
-            && (engine.card().server.is_none() || now.name == then.name)
-        {
-            return Ok(engine);
-        }
-        Err(crate::engine::EngineError::Model {
-            path: now.name.clone(),
-            message: format!(
-                "not the model that was recorded ({} {}); give that one, or --other-model to go on anyway",
-                then.name, then.arch
-            ),
-        })
-    })
 }
