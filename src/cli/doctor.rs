@@ -1,10 +1,11 @@
 //! `orgtop doctor`: what this machine and terminal can do, and whether a model works here.
 
 use super::args::DoctorArgs;
-use super::engine::open_model;
+use super::engine::{device_choice, open_model};
 use super::server;
 use super::settings::{ConfigFile, RunOptions, config_folder};
 use super::{Exit, output};
+use crate::engine::local::{self, Found};
 use crate::engine::remote::{self, ServerOptions};
 use crate::engine::{ChatMessage, ChatRole, Engine, Priority, Sampling, SeqId, SeqOp};
 use crate::tui::terminal::{Caps, Presentation, WhyPlain};
@@ -30,7 +31,7 @@ struct Check {
 pub fn run(args: &DoctorArgs, config: &ConfigFile) -> anyhow::Result<Exit> {
     let mut checks = vec![
         machine(),
-        device(),
+        device(config),
         terminal(),
         config_check(),
         sessions(config),
@@ -87,18 +88,23 @@ fn machine() -> Check {
     }
 }
 
-fn device() -> Check {
-    let built = if cfg!(feature = "cuda") {
-        "this build uses CUDA where it is found"
-    } else if cfg!(feature = "metal") {
-        "this build uses Metal"
-    } else {
-        "this build computes on the CPU (build with --features cuda or metal for a GPU)"
+fn device(config: &ConfigFile) -> Check {
+    let gpus = cfg!(feature = "cuda") || cfg!(feature = "metal");
+    let (ok, finding) = match local::find(device_choice(config.run.device.as_deref())) {
+        Err(e) => (false, e.to_string()),
+        Ok(Found {
+            why_cpu: Some(why), ..
+        }) => (true, format!("cpu: {why}")),
+        Ok(found) if gpus => (true, local::device_name(&found.device)),
+        Ok(_) => (
+            true,
+            "this build computes on the CPU (build with --features cuda or metal for a GPU)".into(),
+        ),
     };
     Check {
         name: "device",
-        ok: true,
-        finding: built.into(),
+        ok,
+        finding,
     }
 }
 
@@ -191,7 +197,7 @@ fn model_checks(path: &Path, config: &ConfigFile) -> Vec<Check> {
         name: "model",
         ok: true,
         finding: format!(
-            "{}: {} {}, {} parameters, context {}, on {} with {} threads, loaded in {:.1} s",
+            "{}: {} {}, {} parameters, context {}, on {} with {} threads, attention {}, loaded in {:.1} s",
             card.model.name,
             card.model.arch,
             card.model.dtype,
@@ -199,6 +205,7 @@ fn model_checks(path: &Path, config: &ConfigFile) -> Vec<Check> {
             card.model.context,
             card.device,
             card.threads,
+            card.attention,
             began.elapsed().as_secs_f64()
         ),
     };

@@ -2,13 +2,15 @@
 
 use super::Usage;
 use super::settings::RunOptions;
+use crate::engine::local::{self, AttentionPath, DeviceChoice};
 use crate::engine::remote::{self, Caps, ServerOptions};
-use crate::engine::{Engine, EngineError, EngineThread, Script, Scripted, embedded, local};
+use crate::engine::{Engine, EngineError, EngineThread, Script, Scripted, embedded};
 use crate::hub;
 use crate::live::OpenEngine;
 use crate::org::ThreadId;
 use crate::record::Limits;
 use anyhow::Context;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 /// Prompt tokens of a step where many sessions decode at once.
@@ -106,7 +108,7 @@ impl Source {
     /// # Errors
     /// An unreadable or malformed script; a model path that does not exist.
     pub fn open(&self, options: &RunOptions) -> anyhow::Result<OpenEngine> {
-        self.open_with(local_options(options), caps(options))
+        self.open_with(local_options(options)?, caps(options))
     }
 
     /// The same for many sessions at once, of which some are always at their prompt.
@@ -116,7 +118,7 @@ impl Source {
     pub fn open_for_many(&self, options: &RunOptions) -> anyhow::Result<OpenEngine> {
         let local = local::Options {
             prefill_rows: Some(MANY_PREFILL_ROWS),
-            ..local_options(options)
+            ..local_options(options)?
         };
         self.open_with(local, caps(options))
     }
@@ -179,23 +181,41 @@ pub fn caps(options: &RunOptions) -> Caps {
     }
 }
 
-fn local_options(options: &RunOptions) -> local::Options {
-    use local::DeviceChoice;
-    let device = match options.device.as_deref() {
+/// Where to compute, as a flag or an entry names it.
+#[must_use]
+pub fn device_choice(device: Option<&str>) -> DeviceChoice {
+    match device {
         Some("cpu") => DeviceChoice::Cpu,
         Some("cuda") => DeviceChoice::Cuda(0),
         Some("metal") => DeviceChoice::Metal(0),
         _ => DeviceChoice::Auto,
-    };
-    local::Options {
-        device,
+    }
+}
+
+/// How attention is computed, as `ORGTOP_ATTENTION` asks.
+fn attention_path(asked: Option<&OsStr>) -> Result<AttentionPath, Usage> {
+    match asked {
+        None => Ok(AttentionPath::ByDevice),
+        Some(asked) if asked.is_empty() => Ok(AttentionPath::ByDevice),
+        Some(asked) if asked == "portable" => Ok(AttentionPath::Gathered),
+        Some(asked) => Err(Usage(format!(
+            "ORGTOP_ATTENTION is `{}`; expected portable, or nothing",
+            asked.display()
+        ))),
+    }
+}
+
+fn local_options(options: &RunOptions) -> Result<local::Options, Usage> {
+    Ok(local::Options {
+        device: device_choice(options.device.as_deref()),
+        attention: attention_path(std::env::var_os("ORGTOP_ATTENTION").as_deref())?,
         cache_bytes: options
             .cache_mib
             .map(|mib| (mib as usize).saturating_mul(1 << 20)),
         max_context: options.context.map(|n| n as usize),
         overcommit: options.overcommit.unwrap_or(false),
         ..local::Options::default()
-    }
+    })
 }
 
 /// Opens a checkpoint on a thread of its own.
@@ -207,7 +227,8 @@ pub fn open_model(path: &Path, options: &RunOptions) -> Result<Box<dyn Engine>, 
         path: path.display().to_string(),
         message: e.to_string(),
     })?;
-    open_local(path, local_options(options))
+    let options = local_options(options).map_err(|e| EngineError::Device(e.to_string()))?;
+    open_local(path, options)
 }
 
 /// The checkpoint that `--model` names: a path, or a repository that was pulled.
@@ -230,4 +251,18 @@ pub fn located(model: &Path) -> anyhow::Result<PathBuf> {
 fn open_local(path: PathBuf, options: local::Options) -> Result<Box<dyn Engine>, EngineError> {
     let engine = EngineThread::spawn("engine", move || local::open(&path, &options))?;
     Ok(Box::new(engine))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attention_is_asked_for_by_a_word_or_not_at_all() {
+        let path = |asked: Option<&str>| attention_path(asked.map(OsStr::new)).ok();
+        assert_eq!(path(None), Some(AttentionPath::ByDevice));
+        assert_eq!(path(Some("")), Some(AttentionPath::ByDevice));
+        assert_eq!(path(Some("portable")), Some(AttentionPath::Gathered));
+        assert_eq!(path(Some("fast")), None);
+    }
 }

@@ -18,6 +18,9 @@ use std::time::{Duration, Instant};
 pub fn run(plan: Plan, json: bool) -> anyhow::Result<Exit> {
     let file = plan.file.clone();
     let finished = finish(plan)?;
+    if let Some(why) = &finished.header.engine.why_cpu {
+        output::say(&format!("computed on the CPU: {why}"));
+    }
     let session = file.map(|f| f.display().to_string());
     let summary = Summary::new(&finished.header, &finished.organization, session.clone());
     if json {

@@ -257,6 +257,12 @@ pub struct EngineCard {
     /// What a step reads from memory, where known; not part of a session.
     #[serde(skip)]
     pub footprint: Footprint,
+    /// Why the CPU computes although this build can use a GPU; not part of a session.
+    #[serde(skip)]
+    pub why_cpu: Option<String>,
+    /// How attention is computed, empty where that is not known; not part of a session.
+    #[serde(skip)]
+    pub attention: String,
     /// The model.
     pub model: ModelCard,
     /// What was found out about the server, where there is one.

@@ -11,8 +11,8 @@ mod tests;
 pub use script::{Script, ScriptError};
 
 use super::contract::{
-    ChatMessage, Decoded, Engine, EngineCard, EngineError, Epoch, Footprint, ModelCard, SeqId,
-    SeqOp, StepOutput, Stop, TokenId,
+    ChatMessage, Decoded, Engine, EngineCard, EngineError, Epoch, ModelCard, SeqId, SeqOp,
+    StepOutput, Stop, TokenId,
 };
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -53,13 +53,12 @@ impl Scripted {
                 kind: "scripted".into(),
                 device: "none".into(),
                 threads: 1,
-                footprint: Footprint::default(),
                 model: ModelCard {
                     name: name.to_owned(),
                     arch: "script".into(),
                     ..ModelCard::default()
                 },
-                server: None,
+                ..EngineCard::default()
             },
             script,
             sequences: BTreeMap::new(),

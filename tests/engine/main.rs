@@ -1,5 +1,6 @@
 //! The local engine against references, against itself, and against hostile files.
 
+mod cuda;
 mod equivalence;
 mod hostile;
 mod memory;

@@ -2,6 +2,7 @@
 
 use crate::support::{MODELS, fixture};
 use candle_core::Device;
+use orgtop::engine::local::AttentionPath;
 use orgtop::engine::local::checkpoint::{Checkpoint, read_json};
 use orgtop::engine::local::config::Config;
 use orgtop::engine::local::device::DeviceModel;
@@ -56,10 +57,16 @@ impl Files {
     fn ways(&mut self) -> Vec<(&'static str, Box<dyn Network>)> {
         let mut ways = Vec::from(self.both());
         if let Ok(gpu) = Device::new_cuda(0).or_else(|_| Device::new_metal(0)) {
-            let tensors =
-                Weights::load(&mut self.source, &self.config, &gpu).expect("weights load");
-            let network = DeviceModel::new(self.config.clone(), tensors, PAGES, gpu);
-            ways.push(("on the GPU", Box::new(network.expect("small arena"))));
+            for (name, path) in [
+                ("on the GPU", AttentionPath::ByDevice),
+                ("on the GPU, gathered", AttentionPath::Gathered),
+            ] {
+                let tensors = Weights::load(&mut self.source, &self.config, &gpu);
+                let tensors = tensors.expect("weights load");
+                let config = self.config.clone();
+                let network = DeviceModel::new(config, tensors, PAGES, gpu.clone(), path);
+                ways.push((name, Box::new(network.expect("small arena"))));
+            }
         }
         ways
     }
@@ -69,7 +76,8 @@ impl Files {
         let (source, config) = (&mut self.source, &self.config);
         let tiles = Weights::load(source, config, &Device::Cpu).expect("weights load");
         let tensors = Weights::load(source, config, &Device::Cpu).expect("weights load");
-        let device = DeviceModel::new(config.clone(), tensors, PAGES, Device::Cpu);
+        let path = AttentionPath::Gathered;
+        let device = DeviceModel::new(config.clone(), tensors, PAGES, Device::Cpu, path);
         [
             (
                 "in place",

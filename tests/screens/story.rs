@@ -1,7 +1,7 @@
 //! A small organization told as events, as a session would post them: every event comes through
 //! [`Story`], which keeps numbers, steps and time consistent.
 
-use orgtop::engine::{EngineCard, Footprint, ModelCard, Sampling};
+use orgtop::engine::{EngineCard, ModelCard, Sampling};
 use orgtop::org::{
     ActionKind, Author, Body, BranchId, Command, Event, Organization, Outcome, Role, RunEnd, Seat,
     Seq, SpliceKind, Step, TextBytes, ThreadEnd, ThreadId, WaitOn,
@@ -47,12 +47,11 @@ impl Story {
                 kind: "local".to_owned(),
                 device: "cpu".to_owned(),
                 threads: 2,
-                footprint: Footprint::default(),
                 model: ModelCard {
                     name: "organizer-1M".to_owned(),
                     ..ModelCard::default()
                 },
-                server: None,
+                ..EngineCard::default()
             },
             prompts: Prompts {
                 organizer: "You organize. Fork sub-queries, join them, then answer.".to_owned(),

@@ -71,6 +71,9 @@ pub fn run(args: &BenchArgs) -> anyhow::Result<Exit> {
     measure(engine.as_mut(), short, 0)?;
     let first_token_ms = begun.elapsed().as_secs_f64() * 1e3;
     let card = engine.card().clone();
+    if let Some(why) = &card.why_cpu {
+        bar.suspend(|| output::say(&format!("computing on the CPU: {why}")));
+    }
     let mut own: Vec<Tries> = args.widths.iter().map(|_| Tries::default()).collect();
     let mut theirs: Vec<Tries> = args.widths.iter().map(|_| Tries::default()).collect();
     let mut next = 1;
@@ -113,6 +116,7 @@ pub fn run(args: &BenchArgs) -> anyhow::Result<Exit> {
         model: card.model.name.clone(),
         dtype: card.model.dtype.clone(),
         device: card.device.clone(),
+        attention: card.attention.clone(),
         threads: card.threads,
         prompt: args.prompt,
         tokens: args.tokens,
@@ -159,13 +163,15 @@ fn row(
     let positions = u64::from(args.prompt) + u64::from(args.tokens) / 2;
     let bytes = footprint.weights + footprint.position * positions * u64::from(width);
     let known = footprint.weights > 0;
+    // the memory that is copied is this machine's, and a GPU has its own
+    let bounds = known && card.device == "cpu";
     let steps = speed.decode.median / f64::from(width);
     let pairs = own.0.iter().zip(&theirs.0);
     Some(Row {
         width,
         own: speed,
         bytes_per_step: known.then_some(bytes),
-        of_limit: known.then(|| steps * bytes as f64 / bandwidth),
+        of_limit: bounds.then(|| steps * bytes as f64 / bandwidth),
         vs: theirs.speed(),
         ratio: Spread::of(pairs.map(|(a, b)| a.decode / b.decode).collect()),
     })

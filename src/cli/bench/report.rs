@@ -47,7 +47,7 @@ pub struct Row {
     pub own: Speed,
     /// Bytes that a decoding step reads; `null`: unknown.
     pub bytes_per_step: Option<u64>,
-    /// Those bytes a second, as a share of the bandwidth of copying.
+    /// Those bytes a second, as a share of the bandwidth of copying; `null`: unknown, or not read from there.
     pub of_limit: Option<f64>,
     /// The server.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -66,6 +66,8 @@ pub struct Report {
     pub dtype: String,
     /// Where it computes.
     pub device: String,
+    /// How attention is computed there.
+    pub attention: String,
     /// Computing threads.
     pub threads: usize,
     /// Tokens of each prompt.
@@ -98,11 +100,12 @@ impl Report {
     /// When stdout takes nothing.
     pub fn print(&self) -> anyhow::Result<()> {
         output::line(&format!(
-            "{} ({}), {} with {} threads · prompts of {} tokens, {} decoded by each · measured {} times, median (min–max)",
+            "{} ({}), {} with {} threads, attention {} · prompts of {} tokens, {} decoded by each · measured {} times, median (min–max)",
             self.model,
             self.dtype,
             self.device,
             self.threads,
+            self.attention,
             self.prompt,
             self.tokens,
             self.rounds
@@ -134,7 +137,7 @@ impl Report {
             output::line(&line)?;
         }
         output::line(&format!(
-            "limit: copying moves {:.1} GB/s; a step reads {} of weights, and the cache",
+            "limit: copying moves {:.1} GB/s in this machine's memory; a step reads {} of weights, and the cache",
             self.copy_bytes_per_s / 1e9,
             bytes(self.weights)
         ))?;

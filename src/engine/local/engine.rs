@@ -1,5 +1,6 @@
 //! The local engine: planner, model and sampler behind the [`Engine`] contract.
 
+use super::choice::in_words;
 use super::model::Network;
 use super::planner::{Plan, Planner};
 use super::text::Text;
@@ -149,7 +150,7 @@ impl Engine for LocalEngine {
             let logits = self
                 .network
                 .forward(&plan.batch)
-                .map_err(|e| EngineError::Device(e.to_string()))?;
+                .map_err(|e| EngineError::Device(in_words(&e)))?;
             let drawn = draw(&self.planner, &self.text, &plan, logits);
             self.planner.computed(&plan);
             self.decoded(drawn, &mut output);

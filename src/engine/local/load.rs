@@ -2,6 +2,7 @@
 //!
 //! The names and layouts of the two formats end here: behind this room there are only [`Weights`].
 
+use super::choice::in_words;
 use super::config::Config;
 use super::gguf::Header;
 use super::safetensors::Shards;
@@ -105,7 +106,7 @@ impl<K: Kept> Loader<'_, K> {
                 K::quantised(info.load(file, self.device)?, self.device)
             }
         };
-        kept.map_err(|e| e.to_string())
+        kept.map_err(|e| in_words(&e))
     }
 
     fn tensor(&mut self, name: &str, length: usize) -> Result<Tensor, String> {
@@ -118,14 +119,14 @@ impl<K: Kept> Loader<'_, K> {
                     .ok_or_else(|| format!("tensor `{name}` is missing"))?;
                 info.load(file, self.device)?
                     .dequantize(self.device)
-                    .map_err(|e| e.to_string())
+                    .map_err(|e| in_words(&e))
             }
         }
     }
 
     fn vector(&mut self, name: &str, length: usize) -> Result<K::Vector, String> {
         let tensor = self.tensor(name, length)?;
-        K::vector(tensor).map_err(|e| e.to_string())
+        K::vector(tensor).map_err(|e| in_words(&e))
     }
 
     fn linear(
@@ -211,7 +212,7 @@ impl<K: Kept> Weights<K> {
                     .tensor("rope_freqs.weight", config.head_dim / 2)?
                     .to_dtype(DType::F32)
                     .and_then(|t| t.to_vec1::<f32>())
-                    .map_err(|e| e.to_string())?,
+                    .map_err(|e| in_words(&e))?,
             ),
             None => None,
         };

@@ -6,15 +6,18 @@
 //! before it is used.
 //!
 //! ```text
-//! open ─ checkpoint ─ gguf / safetensors ─ config, weights ─ model ─ host (kernels, attention) | device (portable)
+//! open ─ checkpoint ─ gguf / safetensors ─ config, weights ─ model ─ host (kernels, attention) | device (projection, arena: portable, cuda)
 //!            └─ tokenizer_json / tokenizer_gguf ─ tokenizer, chat_template   │
 //! engine ─ planner ─ sequence, pages ────────────────────────────────────────┘
 //! ```
 
+pub mod arena;
 pub mod attention;
 pub mod chat_template;
 pub mod checkpoint;
+pub mod choice;
 pub mod config;
+pub mod cuda;
 pub mod device;
 pub mod engine;
 pub mod gguf;
@@ -30,6 +33,7 @@ mod operations;
 pub mod pages;
 pub mod planner;
 pub mod portable;
+pub mod projection;
 mod room;
 pub mod rope;
 pub mod safetensors;
@@ -42,7 +46,8 @@ pub mod tokenizer_gguf;
 pub mod tokenizer_json;
 pub mod weights;
 
+pub use choice::{AttentionPath, DeviceChoice, Found, find, name as device_name};
 pub use inspect::{ModelSummary, discover, discover_in, hub_folder, inspect_model};
-pub use open::{AttentionPath, DeviceChoice, Options, folder_text, open};
+pub use open::{Options, folder_text, open};
 pub use text::Text;
 pub use threads::settle_threads;

@@ -2,6 +2,7 @@
 
 use super::chat_template::ChatTemplate;
 use super::checkpoint::{Checkpoint, hex, model_error, read_json, sha256_of, sha256_unless};
+use super::choice::{AttentionPath, DeviceChoice, Found, find, in_words, name};
 use super::config::Config;
 use super::device::DeviceModel;
 use super::engine::LocalEngine;
@@ -24,30 +25,6 @@ use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-
-/// Where to compute.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum DeviceChoice {
-    /// A GPU if this build and machine have one, else the CPU.
-    #[default]
-    Auto,
-    /// The CPU.
-    Cpu,
-    /// The CUDA device with this number.
-    Cuda(usize),
-    /// The Metal device with this number.
-    Metal(usize),
-}
-
-/// How attention finds its keys and values.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum AttentionPath {
-    /// In place on the CPU, gathered elsewhere.
-    #[default]
-    ByDevice,
-    /// Gathered on every device.
-    Gathered,
-}
 
 /// How to open a checkpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -89,7 +66,10 @@ impl Default for Options {
 pub fn open(path: &Path, options: &Options) -> Result<Box<dyn Engine>, EngineError> {
     let checkpoint = Checkpoint::locate(path)?;
     let fail = |message: String| model_error(checkpoint.path(), message);
-    let device = device(options.device)?;
+    let Found { device, why_cpu } = find(options.device)?;
+    if let Some(why) = &why_cpu {
+        tracing::warn!("the CPU computes: {why}");
+    }
     let room = match device {
         Device::Cpu if !options.overcommit => available(),
         _ => None,
@@ -121,9 +101,9 @@ pub fn open(path: &Path, options: &Options) -> Result<Box<dyn Engine>, EngineErr
     // an arena larger than 64 full contexts is never filled
     let most = pages_for(config.context).saturating_mul(64);
     let pages = (budget / config.page_bytes()).clamp(1, most.min(u32::MAX as usize / 64));
-    let card = EngineCard {
+    let mut card = EngineCard {
         kind: "local".into(),
-        device: device_name(&device),
+        device: name(&device),
         threads: candle_core::utils::get_num_threads(),
         footprint: Footprint {
             weights: loaded.weights.bytes() as u64,
@@ -138,6 +118,8 @@ pub fn open(path: &Path, options: &Options) -> Result<Box<dyn Engine>, EngineErr
             parameters: loaded.parameters,
             context: config.context,
         },
+        why_cpu,
+        attention: "in place".into(),
         server: None,
     };
     let rows = options
@@ -146,10 +128,12 @@ pub fn open(path: &Path, options: &Options) -> Result<Box<dyn Engine>, EngineErr
     let planner = Planner::new(pages as u32, config.context, config.vocab, rows);
     let network: Box<dyn Network> = match loaded.weights {
         Numbers::Tiles(weights) => Box::new(HostModel::new(config, weights, pages)),
-        Numbers::Tensors(weights) => Box::new(
-            DeviceModel::new(config, weights, pages, device)
-                .map_err(|e| EngineError::Device(e.to_string()))?,
-        ),
+        Numbers::Tensors(weights) => {
+            let model = DeviceModel::new(config, weights, pages, device, options.attention)
+                .map_err(|e| EngineError::Device(in_words(&e)))?;
+            card.attention = model.attention().to_owned();
+            Box::new(model)
+        }
     };
     let engine = LocalEngine::new(card, network, planner, loaded.text);
     Ok(Box::new(engine))
@@ -324,24 +308,4 @@ fn folder_template(folder: &Path, tokenizer_config: &Value) -> Result<Option<Str
 fn token_form(value: &Value) -> String {
     let form = value.as_str().or_else(|| value["content"].as_str());
     form.unwrap_or_default().to_owned()
-}
-
-fn device(choice: DeviceChoice) -> Result<Device, EngineError> {
-    let fail = |e: candle_core::Error| EngineError::Device(e.to_string());
-    match choice {
-        DeviceChoice::Cpu => Ok(Device::Cpu),
-        DeviceChoice::Cuda(index) => Device::new_cuda(index).map_err(fail),
-        DeviceChoice::Metal(index) => Device::new_metal(index).map_err(fail),
-        DeviceChoice::Auto => Ok(Device::new_cuda(0)
-            .or_else(|_| Device::new_metal(0))
-            .unwrap_or(Device::Cpu)),
-    }
-}
-
-fn device_name(device: &Device) -> String {
-    match device.location() {
-        candle_core::DeviceLocation::Cpu => "cpu".into(),
-        candle_core::DeviceLocation::Cuda { gpu_id } => format!("cuda:{gpu_id}"),
-        candle_core::DeviceLocation::Metal { gpu_id } => format!("metal:{gpu_id}"),
-    }
 }

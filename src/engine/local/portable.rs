@@ -1,20 +1,22 @@
 //! Attention through tensors, for every device that candle knows.
 //!
-//! Pages are gathered into one padded tensor per group of sequences and multiplied under a mask. It is the
-//! reference for devices without a kernel of their own; on the CPU [`super::attention`] is faster.
+//! Pages are gathered into one padded tensor per group of sequences and multiplied under a mask. It is what devices
+//! without a kernel of their own use, and what such a kernel is compared with; on the CPU [`super::attention`] is
+//! faster.
 
+use super::arena::Attends;
 use super::config::Config;
+use super::cuda::table::slot;
 use super::model::{Batch, Rotation, Segment};
 use super::pages::PAGE;
 use super::rope::RopeLayout;
-use super::weights::{Block, InTensors};
 use candle_core::{DType, Device, Result, Tensor};
 use candle_nn::ops::{rms_norm, softmax_last_dim};
 use candle_nn::rotary_emb::{rope, rope_i};
 
 /// Keys and values of every layer, `[pages * 32, kv_heads * head_dim]` each, f32.
 #[derive(Debug)]
-pub struct DeviceArena {
+pub struct PortableArena {
     heads: usize,
     kv_heads: usize,
     head_dim: usize,
@@ -28,6 +30,7 @@ pub struct DeviceArena {
 /// What all layers of one forward pass share.
 #[derive(Debug)]
 struct Step {
+    rows: usize,
     /// `[rows, 1, head_dim / 2]`.
     cos: Tensor,
     sin: Tensor,
@@ -46,11 +49,11 @@ struct Group {
     length: usize,
     /// `[sequences * length]`.
     slots: Tensor,
-    /// 0 or minus infinity, `[sequences, 1, group * rows_each, length]`.
+    /// 0 where a row sees a position, else the least number there is, `[sequences, 1, 1, rows_each, length]`.
     mask: Tensor,
 }
 
-impl DeviceArena {
+impl PortableArena {
     /// An arena of `pages` pages on `device`.
     ///
     /// # Errors
@@ -72,33 +75,6 @@ impl DeviceArena {
         })
     }
 
-    /// Prepare what the layers of one forward pass share.
-    ///
-    /// # Errors
-    /// When the device fails.
-    pub fn begin(&mut self, batch: &Batch, rotation: &Rotation) -> Result<()> {
-        let rows = batch.tokens.len();
-        let shape = (rows, 1, self.head_dim / 2);
-        let width = self.kv_heads * self.head_dim;
-        let slots: Vec<u32> = batch
-            .segments
-            .iter()
-            .flat_map(|s| (s.start..s.start + s.rows.len()).map(|p| slot(s, p)))
-            .collect();
-        self.step = Some(Step {
-            cos: Tensor::from_slice(&rotation.cos, shape, &self.device)?,
-            sin: Tensor::from_slice(&rotation.sin, shape, &self.device)?,
-            slots: Tensor::from_vec(slots, (rows, 1), &self.device)?
-                .broadcast_as((rows, width))?
-                .contiguous()?,
-            groups: group(&batch.segments)
-                .into_iter()
-                .map(|segments| self.group(segments))
-                .collect::<Result<_>>()?,
-        });
-        Ok(())
-    }
-
     fn group(&self, segments: &[Segment]) -> Result<Group> {
         let rows_each = segments[0].rows.len();
         let length = segments
@@ -106,62 +82,28 @@ impl DeviceArena {
             .map(|s| s.start + rows_each)
             .max()
             .unwrap_or(0);
-        let per_head = self.heads / self.kv_heads;
         let mut slots = Vec::with_capacity(segments.len() * length);
-        let mut mask = Vec::with_capacity(segments.len() * per_head * rows_each * length);
+        let mut own = Vec::with_capacity(segments.len() * rows_each);
         for segment in segments {
             let end = segment.start + rows_each;
             // padding reads slot 0, whatever is there, and the mask takes it out
             slots.extend((0..length).map(|p| if p < end { slot(segment, p) } else { 0 }));
-            for _ in 0..per_head {
-                for row in 0..rows_each {
-                    let visible = segment.start + row;
-                    mask.extend(
-                        (0..length).map(|p| if p <= visible { 0.0 } else { f32::NEG_INFINITY }),
-                    );
-                }
-            }
+            own.extend((segment.start..end).map(|position| position as u32));
         }
+        // made on the device: there are far fewer positions than pairs of them
+        let own = Tensor::from_vec(own, (segments.len(), 1, 1, rows_each, 1), &self.device)?;
+        let positions = Tensor::arange(0, length as u32, &self.device)?;
+        let unseen = positions
+            .reshape((1, 1, 1, 1, length))?
+            .broadcast_gt(&own)?;
         Ok(Group {
             first_row: segments[0].rows.start,
             sequences: segments.len(),
             rows_each,
             length,
             slots: Tensor::new(slots, &self.device)?,
-            mask: Tensor::from_vec(
-                mask,
-                (segments.len(), 1, per_head * rows_each, length),
-                &self.device,
-            )?,
+            mask: (unseen.to_dtype(DType::F32)? * f64::from(f32::MIN))?,
         })
-    }
-
-    /// Store the keys and values of `batch` and attend; shapes as in [`super::attention`].
-    ///
-    /// # Errors
-    /// When the device fails or [`Self::begin`] was not called.
-    pub fn attend(
-        &mut self,
-        layer: usize,
-        block: &Block<InTensors>,
-        (q, k, v): (Tensor, Tensor, Tensor),
-        batch: &Batch,
-    ) -> Result<Tensor> {
-        let Some(step) = &self.step else {
-            candle_core::bail!("a forward pass was not begun");
-        };
-        let norms = block.qk_norm.as_ref();
-        let q = self.prepare(&q, self.heads, norms.map(|n| &n.0), step)?;
-        let k = self.prepare(&k, self.kv_heads, norms.map(|n| &n.1), step)?;
-        let (keys, values) = &self.layers[layer];
-        keys.scatter_set(&step.slots, &k, 0)?;
-        values.scatter_set(&step.slots, &v.contiguous()?, 0)?;
-        let parts = step
-            .groups
-            .iter()
-            .map(|group| self.attend_group(group, &q, keys, values))
-            .collect::<Result<Vec<_>>>()?;
-        Tensor::cat(&parts, 0)?.reshape((batch.tokens.len(), self.heads * self.head_dim))
     }
 
     /// Norm and rotate heads: `[rows, heads * head_dim]` in and out.
@@ -208,7 +150,9 @@ impl DeviceArena {
         let keys = gather(keys)?.permute((0, 2, 3, 1))?.contiguous()?;
         let values = gather(values)?.transpose(1, 2)?.contiguous()?;
         let scores = (q.contiguous()?.matmul(&keys)? * (1.0 / (dim as f64).sqrt()))?;
-        let weights = softmax_last_dim(&scores.broadcast_add(&g.mask)?)?;
+        let (all, apart) = (scores.dims4()?, (n, kv, per_head, g.rows_each, g.length));
+        let scores = scores.reshape(apart)?.broadcast_add(&g.mask)?;
+        let weights = softmax_last_dim(&scores)?.reshape(all)?;
         weights
             .matmul(&values)?
             .reshape((n, kv, per_head, g.rows_each, dim))?
@@ -217,8 +161,56 @@ impl DeviceArena {
     }
 }
 
-fn slot(segment: &Segment, position: usize) -> u32 {
-    (segment.pages[position / PAGE].first_slot() + position % PAGE) as u32
+impl Attends for PortableArena {
+    fn begin(&mut self, batch: &Batch, rotation: &Rotation) -> Result<()> {
+        let rows = batch.tokens.len();
+        let shape = (rows, 1, self.head_dim / 2);
+        let width = self.kv_heads * self.head_dim;
+        let slots: Vec<u32> = batch
+            .segments
+            .iter()
+            .flat_map(|s| (s.start..s.start + s.rows.len()).map(|p| slot(s, p)))
+            .collect();
+        self.step = Some(Step {
+            rows,
+            cos: Tensor::from_slice(&rotation.cos, shape, &self.device)?,
+            sin: Tensor::from_slice(&rotation.sin, shape, &self.device)?,
+            slots: Tensor::from_vec(slots, (rows, 1), &self.device)?
+                .broadcast_as((rows, width))?
+                .contiguous()?,
+            groups: group(&batch.segments)
+                .into_iter()
+                .map(|segments| self.group(segments))
+                .collect::<Result<_>>()?,
+        });
+        Ok(())
+    }
+
+    fn attend(
+        &mut self,
+        layer: usize,
+        norms: Option<&(Tensor, Tensor)>,
+        [q, k, v]: &[Tensor; 3],
+    ) -> Result<Tensor> {
+        let Some(step) = &self.step else {
+            candle_core::bail!("a forward pass was not begun");
+        };
+        let q = self.prepare(q, self.heads, norms.map(|n| &n.0), step)?;
+        let k = self.prepare(k, self.kv_heads, norms.map(|n| &n.1), step)?;
+        let (keys, values) = &self.layers[layer];
+        keys.scatter_set(&step.slots, &k, 0)?;
+        values.scatter_set(&step.slots, &v.contiguous()?, 0)?;
+        let parts = step
+            .groups
+            .iter()
+            .map(|group| self.attend_group(group, &q, keys, values))
+            .collect::<Result<Vec<_>>>()?;
+        let out = match &parts[..] {
+            [all] => all.clone(),
+            parts => Tensor::cat(parts, 0)?,
+        };
+        out.reshape((step.rows, self.heads * self.head_dim))
+    }
 }
 
 /// Cut the segments into runs that can be attended together.

@@ -109,15 +109,35 @@ pub enum Matrix {
 }
 
 impl Matrix {
-    /// Multiply rows: `x` `[rows, in]` in f32 gives `[rows, out]` in f32.
+    /// The numbers, where they are dense.
+    #[must_use]
+    pub fn dense(&self) -> Option<&Tensor> {
+        match self {
+            Self::Dense(tensor) => Some(tensor),
+            Self::Quantised(_) => None,
+        }
+    }
+
+    /// Multiply rows: `x` `[rows, in]` in any type gives `[rows, out]` in f32.
     ///
     /// # Errors
     /// When shapes do not fit or the device fails.
     pub fn forward(&self, x: &Tensor) -> Result<Tensor> {
+        self.forward_wide(x)?.to_dtype(DType::F32)
+    }
+
+    /// The same in any type that has the range of f32: as the matrix is stored, where that is bf16.
+    ///
+    /// # Errors
+    /// When shapes do not fit or the device fails.
+    pub fn forward_wide(&self, x: &Tensor) -> Result<Tensor> {
         match self {
-            Self::Dense(w) if w.dtype() == DType::F32 => x.matmul(&w.t()?),
-            Self::Dense(w) => x.to_dtype(w.dtype())?.matmul(&w.t()?)?.to_dtype(DType::F32),
-            Self::Quantised(blocks) => x.apply_op1_no_bwd(blocks.as_ref()),
+            Self::Dense(w) => match x.to_dtype(w.dtype())?.matmul(&w.t()?)? {
+                // its range is too small for a product of products
+                y if y.dtype() == DType::F16 => y.to_dtype(DType::F32),
+                y => Ok(y),
+            },
+            Self::Quantised(blocks) => x.to_dtype(DType::F32)?.apply_op1_no_bwd(blocks.as_ref()),
         }
     }
 
@@ -143,7 +163,7 @@ pub struct Linear<K: Kept> {
 }
 
 impl Linear<InTensors> {
-    /// Multiply rows and add the bias.
+    /// Multiply rows and add the bias; f32 as [`Matrix::forward`] gives it.
     ///
     /// # Errors
     /// When shapes do not fit or the device fails.
@@ -152,6 +172,17 @@ impl Linear<InTensors> {
         match &self.bias {
             Some(bias) => y.broadcast_add(bias),
             None => Ok(y),
+        }
+    }
+
+    /// Multiply rows and add the bias; in the type of [`Matrix::forward_wide`] where there is no bias.
+    ///
+    /// # Errors
+    /// When shapes do not fit or the device fails.
+    pub fn forward_wide(&self, x: &Tensor) -> Result<Tensor> {
+        match &self.bias {
+            Some(_) => self.forward(x),
+            None => self.weight.forward_wide(x),
         }
     }
 }

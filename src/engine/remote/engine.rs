@@ -12,8 +12,8 @@ use super::sequence::{Next, Sequence};
 use super::template::{Pattern, Template};
 use super::vocabulary::{END, Vocabulary};
 use crate::engine::contract::{
-    ChatMessage, ChatRole, Decoded, Engine, EngineCard, EngineError, Footprint, ModelCard,
-    Priority, SeqId, SeqOp, ServerCard, StepOutput, Stop, TokenId,
+    ChatMessage, ChatRole, Decoded, Engine, EngineCard, EngineError, ModelCard, Priority, SeqId,
+    SeqOp, ServerCard, StepOutput, Stop, TokenId,
 };
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
@@ -77,7 +77,6 @@ pub fn connect(options: &ServerOptions, caps: Caps) -> Result<Remote, RemoteErro
         kind: "remote".into(),
         device: url,
         threads: 0,
-        footprint: Footprint::default(),
         model: ModelCard {
             name: found.model.clone(),
             arch: ARCH.into(),
@@ -90,6 +89,7 @@ pub fn connect(options: &ServerOptions, caps: Caps) -> Result<Remote, RemoteErro
             logprobs: found.logprobs,
             template: found.template,
         }),
+        ..EngineCard::default()
     };
     Ok(Remote {
         card,
