@@ -15,9 +15,16 @@ pub fn fixture(name: &str) -> PathBuf {
         .join(name)
 }
 
+/// The CPU; `ORGTOP_TEST_DEVICE` names another device (scripts/gpu-check).
 pub fn options() -> Options {
+    let device = match std::env::var("ORGTOP_TEST_DEVICE").as_deref() {
+        Err(_) | Ok("cpu") => DeviceChoice::Cpu,
+        Ok("cuda") => DeviceChoice::Cuda(0),
+        Ok("metal") => DeviceChoice::Metal(0),
+        Ok(other) => panic!("ORGTOP_TEST_DEVICE is `{other}`; expected cpu, cuda or metal"),
+    };
     Options {
-        device: DeviceChoice::Cpu,
+        device,
         prefill_rows: Some(16),
         ..Options::default()
     }

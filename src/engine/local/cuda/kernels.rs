@@ -179,6 +179,9 @@ impl KernelArena {
 
 impl Attends for KernelArena {
     fn begin(&mut self, batch: &Batch, _rotation: &Rotation) -> Result<()> {
+        if batch.tokens.is_empty() {
+            bail!("a batch without rows");
+        }
         let mut pages = batch.segments.iter().flat_map(|s| &s.pages);
         if let Some(page) = pages.find(|page| page.0 as usize >= self.pages) {
             bail!("page {} of an arena of {}", page.0, self.pages);
