@@ -4,7 +4,7 @@
 //! taken yet is merged (token events of one thread on consecutive steps become one), never dropped, so
 //! a slow screen costs memory only for text that it must hold anyway.
 
-use crate::org::{Body, Event, ThreadId};
+use crate::org::{Body, Event, Seat, ThreadId};
 use crate::record::{Header, RestoredThread};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -40,8 +40,8 @@ pub struct Report {
     pub pages: (usize, usize),
     /// Sequences that wait for pages.
     pub queued: usize,
-    /// Tools that can take a seat.
-    pub tools: Vec<String>,
+    /// Tools and servers that can take a seat, beside the model and a person.
+    pub seats: Vec<Seat>,
 }
 
 impl Report {

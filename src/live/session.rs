@@ -126,8 +126,10 @@ impl Session {
     /// Gives it the tools that can take a seat.
     pub fn set_tools(&mut self, tools: ToolSet) {
         if let Some(mailbox) = self.emitter.mailbox() {
-            let names: Vec<String> = tools.keys().cloned().collect();
-            mailbox.report(|report| report.tools = names);
+            let programs = tools.keys().cloned().map(Seat::Tool);
+            let servers = self.engines.names().cloned().map(Seat::Server);
+            let seats: Vec<Seat> = programs.chain(servers).collect();
+            mailbox.report(|report| report.seats = seats);
         }
         self.tools = Tools::new(tools);
     }

@@ -6,8 +6,8 @@ use super::session::{Session, Stepping};
 use super::wish::Wish;
 use crate::org::rules::next_index;
 use crate::org::{
-    ActionKind, Anchor, Author, Body, Command, Outcome, RunEnd, Seat, Seq, Status, ThreadEnd,
-    ThreadId, WaitOn,
+    ActionKind, Anchor, Author, Body, Command, Outcome, RunEnd, Seat, Seq, Status, Switch,
+    ThreadEnd, ThreadId, WaitOn,
 };
 use crate::protocol::{Position, Tag};
 
@@ -92,6 +92,9 @@ impl Session {
             Command::Edit { .. } | Command::Branch { .. } | Command::Undo | Command::Redo => {
                 self.travel(command, cause)
             }
+            Command::Set { guard: Switch::On } if self.engines.card().server.is_some() => refused(
+                "a server draws the tokens of this run, and cannot be kept from any: the guard has no hold there",
+            ),
             Command::Set { .. } => Outcome::Done,
             Command::Break { on, set } => match self.emitter.org.check_breakpoint(on, *set) {
                 Ok(()) => Outcome::Done,

@@ -296,7 +296,7 @@ fn about(stream: &mut TcpStream, shared: &Shared, path: &str) -> std::io::Result
         ("/v1/models", _) => serde_json::json!({"object": "list", "data": [
             {"id": "qwen-test", "object": "model", "owned_by": owner, "max_model_len": 4096}
         ]}),
-        ("/version", Kind::Vllm) => serde_json::json!({"version": "0.8.5"}),
+        ("/version", Kind::Vllm) => serde_json::json!({"version": "0.32.0"}),
         ("/get_server_info", Kind::Sglang) => serde_json::json!({"version": "0.4.6"}),
         ("/props", Kind::Llama) => serde_json::json!({
             "build_info": "b1", "default_generation_settings": {"n_ctx": 2048},
@@ -326,10 +326,19 @@ fn message(kind: Kind, piece: Option<&str>, finish: Option<&str>) -> String {
     }
     let text = piece.unwrap_or("");
     let logprobs = match (kind, piece) {
+        // vLLM lists the marker that ends a turn, though its text does not show.
+        (Kind::Vllm, None) if finish == Some("stop") => {
+            serde_json::json!({"tokens": ["<|im_end|>"], "token_logprobs": [-0.5], "top_logprobs": [{"<|im_end|>": -0.5}]})
+        }
         (_, None) => serde_json::Value::Null,
         (Kind::Llama, Some(t)) => serde_json::json!({"content": [
             {"id": 1, "token": t, "bytes": t.as_bytes(), "logprob": -0.25, "top_logprobs": []}
         ]}),
+        // So are the first pieces of a character that is made of several.
+        (Kind::Vllm, Some(t)) if t.chars().any(|c| c.len_utf8() == 4) => {
+            serde_json::json!({"tokens": ["", "", t], "token_logprobs": [-1.5, -0.5, -0.25],
+                "top_logprobs": [{"": -0.5}, {"": -1.0, "x": -2.0}, {t: -0.25}]})
+        }
         (_, Some(t)) => {
             serde_json::json!({"tokens": [t], "token_logprobs": [-0.25], "top_logprobs": [{t: -0.25}]})
         }

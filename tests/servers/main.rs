@@ -1,5 +1,6 @@
 //! Servers: every kind, and everything that can go wrong with one.
 
+mod evaluating;
 mod fake;
 mod faults;
 mod harness;

@@ -198,7 +198,7 @@ fn doctor_says_what_a_server_is() {
     let text = told(&output);
     assert!(output.status.success(), "{text}");
     for expected in [
-        "vLLM 0.8.5",
+        "vLLM 0.32.0",
         "qwen-test",
         "context 4096",
         "template `chatml`",

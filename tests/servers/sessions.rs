@@ -7,7 +7,7 @@ use orgtop::live::{
     Audience, Finished, Handle, Plan, ProtocolRescan, RunConfig, Start, ToolSet, launch,
     parse_orders,
 };
-use orgtop::org::{Command, ErrorKind, Organization, RunEnd, ThreadId};
+use orgtop::org::{Command, ErrorKind, Organization, Outcome, RunEnd, ThreadId};
 use orgtop::record::{SessionFile, text_in, verify};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -298,4 +298,42 @@ fn a_recorded_session_means_the_same_to_another_connection() {
             .prompt()
             .contains("assistant\nLet me<FORK-1>six times seven</FORK-1>")
     );
+}
+
+#[test]
+fn the_guard_has_no_hold_on_a_server_and_says_so() {
+    let fake = Fake::new(Kind::Vllm, model);
+    let order = r#"{"at":{"step":2},"do":"set","guard":"on"}"#;
+    let org = run(&fake, None, order).organization;
+    assert_eq!(org.end, Some(RunEnd::Answered));
+    let Some(Outcome::Refused { why }) = &org.commands[0].outcome else {
+        panic!("{:?}", org.commands)
+    };
+    assert!(why.contains("the guard has no hold there"), "{why}");
+}
+
+#[test]
+fn pieces_of_a_character_count_as_the_tokens_that_they_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("s.jsonl");
+    let fake = Fake::saying(Kind::Vllm, &["I ", "🧠", "<ANSWER>", "🧠", "</ANSWER>"]);
+    let finished = run(&fake, Some(&path), "");
+    let org = &finished.organization;
+    assert_eq!(org.answer.as_deref(), Some("🧠"));
+    assert_eq!(org.thread(ThreadId::ORGANIZER).unwrap().tokens, 9);
+    agrees(&path);
+    // Stopped between two pieces, and gone on with elsewhere.
+    let stop = r#"{"at":{"thread":"organizer","tokens":2},"do":"interrupt"}"#;
+    let path = folder.path().join("t.jsonl");
+    run(&fake, Some(&path), stop);
+    let resumed = plan(
+        options(&fake),
+        Start::Resumed(path.clone()),
+        Some(&path),
+        "",
+    );
+    let finished = launch(resumed).wait().unwrap();
+    assert_eq!(finished.organization.answer.as_deref(), Some("🧠"));
+    assert_eq!(text(&path, "organizer"), "I 🧠<ANSWER>🧠</ANSWER>");
+    agrees(&path);
 }

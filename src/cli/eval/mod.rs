@@ -13,7 +13,7 @@ pub use args::{EvalArgs, PolicyWord, SetWord};
 
 use super::settings::ConfigFile;
 use super::{Exit, output};
-use crate::engine::ModelCard;
+use crate::engine::EngineCard;
 use crate::eval::{
     Error, Journal, Kind, Meter, Observer, Outcome, Outcomes, Role, Run, collect,
     collect_side_by_side, frontier, report,
@@ -58,10 +58,10 @@ pub fn run(args: &EvalArgs, config: &ConfigFile) -> anyhow::Result<Exit> {
         progress.loading(&player.source.to_string());
         let open = || player.source.open_for_many(&options);
         let engine = open()?()?;
-        let card = engine.card().model.clone();
+        let card = engine.card().clone();
         for role in &player.roles {
             if let Some(journal) = &mut journal {
-                journal.admit(*role, &card)?;
+                journal.admit(*role, &card.model)?;
             }
             models.insert(*role, card.clone());
         }
@@ -84,14 +84,15 @@ pub fn run(args: &EvalArgs, config: &ConfigFile) -> anyhow::Result<Exit> {
             collect(engine, spec, &own, outcomes, &meter, &mut observer)
         };
         seconds += began.elapsed().as_secs_f64();
-        match end {
-            Err(Error::Stopped) => {
-                progress.clear();
-                let kept = all.iter().filter(|r| outcomes.contains_key(r)).count();
-                say_stopped(kept, all.len(), args.out.as_deref());
+        if let Err(why) = end {
+            progress.clear();
+            let kept = all.iter().filter(|r| outcomes.contains_key(r)).count();
+            let left = left_off(kept, all.len(), args.out.as_deref());
+            if matches!(why, Error::Stopped) {
+                output::say(&format!("stopped: {left}"));
                 return Ok(Exit::Failed);
             }
-            end => end?,
+            anyhow::bail!("{why}; {left}");
         }
     }
     progress.clear();
@@ -104,7 +105,7 @@ fn finish(
     args: &EvalArgs,
     plan: &Plan,
     outcomes: &Outcomes,
-    models: &BTreeMap<Role, ModelCard>,
+    models: &BTreeMap<Role, EngineCard>,
     speed: Speed,
 ) -> anyhow::Result<()> {
     let report = report(&plan.spec, outcomes);
@@ -160,14 +161,15 @@ fn stop_on_signals(meter: &Meter) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn say_stopped(kept: usize, of: usize, folder: Option<&Path>) {
-    output::say(&match folder {
+/// What an evaluation that did not finish leaves.
+fn left_off(kept: usize, of: usize, folder: Option<&Path>) -> String {
+    match folder {
         Some(folder) => format!(
-            "stopped: {kept} of {of} runs are in {}; the same call goes on there",
+            "{kept} of {of} runs are in {}; the same call goes on there",
             folder.display()
         ),
-        None => format!(
-            "stopped after {kept} of {of} runs; with --out FOLDER they would have been kept"
-        ),
-    });
+        None => {
+            format!("{kept} of {of} runs had ended; with --out FOLDER they would have been kept")
+        }
+    }
 }

@@ -2,7 +2,8 @@
 
 use super::args::EvalArgs;
 use super::plan::Plan;
-use crate::engine::ModelCard;
+use crate::engine::EngineCard;
+use crate::engine::remote::Kind;
 use crate::eval::{Comparison, Frontier, Interval, PolicyReport, Report, Role, Settings};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -42,15 +43,48 @@ struct Model {
     weights_sha256: String,
     parameters: u64,
     dtype: String,
+    /// Who serves it, where it is not on this machine's disk.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    server: Option<Server>,
 }
 
-impl From<&ModelCard> for Model {
-    fn from(card: &ModelCard) -> Self {
+/// A server, as it told of itself.
+#[derive(Debug, Clone, Serialize)]
+struct Server {
+    url: String,
+    kind: Kind,
+    version: String,
+}
+
+impl From<&EngineCard> for Model {
+    fn from(card: &EngineCard) -> Self {
+        let model = &card.model;
         Self {
-            name: card.name.clone(),
-            weights_sha256: card.weights_sha256.clone(),
-            parameters: card.parameters,
-            dtype: card.dtype.clone(),
+            name: model.name.clone(),
+            weights_sha256: model.weights_sha256.clone(),
+            parameters: model.parameters,
+            dtype: model.dtype.clone(),
+            server: card.server.as_ref().map(|server| Server {
+                url: card.device.clone(),
+                kind: server.kind,
+                version: server.version.clone(),
+            }),
+        }
+    }
+}
+
+impl Model {
+    /// Its name, and what tells it from others of that name.
+    fn words(&self) -> String {
+        match &self.server {
+            Some(Server { url, kind, version }) => {
+                let what = format!("{} at {url}, {kind} {version}", self.name);
+                what.trim_end().to_owned()
+            }
+            None => {
+                let hash: String = self.weights_sha256.chars().take(12).collect();
+                format!("{} {hash}", self.name)
+            }
         }
     }
 }
@@ -81,7 +115,7 @@ impl Printed {
     pub fn new(
         args: &EvalArgs,
         plan: &Plan,
-        models: &BTreeMap<Role, ModelCard>,
+        models: &BTreeMap<Role, EngineCard>,
         speed: Speed,
         report: Report,
         frontier: Option<Frontier>,
@@ -129,8 +163,7 @@ pub fn table(printed: &Printed) -> String {
     );
     for (role, model) in [("model", &printed.model), ("baseline", &printed.baseline)] {
         if let Some(model) = model {
-            let hash: String = model.weights_sha256.chars().take(12).collect();
-            let _ = writeln!(out, "{role}: {} {hash}", model.name);
+            let _ = writeln!(out, "{role}: {}", model.words());
         }
     }
     out.push('\n');

@@ -121,11 +121,16 @@ fn read_completion(message: Completion) -> Result<Vec<News>, String> {
     let Some(choice) = message.choices.into_iter().next() else {
         return Ok(news);
     };
-    let scores = choice.logprobs.map(Logprobs::chunks).unwrap_or_default();
-    news.extend(chunks(choice.text.unwrap_or_default(), scores));
-    if let Some(reason) = choice.finish_reason {
-        news.push(News::Finish(finish(&reason)?));
-    }
+    let end = choice.finish_reason.as_deref().map(finish).transpose()?;
+    let scores = choice.logprobs.unwrap_or_default();
+    let listed = if scores.content.is_some() {
+        Listed::Text
+    } else {
+        Listed::Drawn
+    };
+    let text = choice.text.unwrap_or_default();
+    news.extend(chunks(&text, scores.chunks(), listed, end));
+    news.extend(end.map(News::Finish));
     Ok(news)
 }
 
@@ -141,12 +146,13 @@ fn read_ollama(message: Generated) -> Result<Vec<News>, String> {
         .iter()
         .map(Scored::chunk)
         .collect();
-    let mut news: Vec<News> = chunks(message.response, scores).collect();
-    if message.done {
-        news.push(News::Finish(finish(
-            message.done_reason.as_deref().unwrap_or("stop"),
-        )?));
-    }
+    let end = if message.done {
+        Some(finish(message.done_reason.as_deref().unwrap_or("stop"))?)
+    } else {
+        None
+    };
+    let mut news = chunks(&message.response, scores, Listed::Text, end);
+    news.extend(end.map(News::Finish));
     Ok(news)
 }
 
@@ -177,6 +183,8 @@ impl Logprobs {
                 let mut alternatives: Vec<(Vec<u8>, f32)> = top
                     .into_iter()
                     .flatten()
+                    // Pieces of characters all look alike there.
+                    .filter(|(text, _)| !text.is_empty())
                     .filter_map(|(text, score)| {
                         Some((text.clone().into_bytes(), score.as_f64()? as f32))
                     })
@@ -192,32 +200,47 @@ impl Logprobs {
     }
 }
 
+/// What the scores of a message list beside text.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Listed {
+    /// Tokens that have text, and nothing else.
+    Text,
+    /// Whatever was drawn: also pieces of a character that has not come yet, and markers. Neither shows in the
+    /// text, but each is a token.
+    Drawn,
+}
+
 /// Cuts text into tokens where the scores tell how; else it is one token, scored if there is one score.
-fn chunks(text: String, scores: Vec<Chunk>) -> impl Iterator<Item = News> {
-    let told: usize = scores.iter().map(|c| c.bytes.len()).sum();
-    let agrees = told == text.len()
-        && scores
-            .iter()
-            .scan(0, |from, c| {
-                let at = *from;
-                *from += c.bytes.len();
-                Some(text.as_bytes()[at..*from] == c.bytes)
-            })
-            .all(|same| same);
-    let pieces = if text.is_empty() {
-        Vec::new()
-    } else if agrees {
-        scores.into_iter().filter(|c| !c.bytes.is_empty()).collect()
-    } else {
-        let alone = (scores.len() == 1)
-            .then(|| scores.into_iter().next())
-            .flatten();
-        vec![Chunk {
-            bytes: text.into_bytes(),
-            ..alone.unwrap_or_default()
-        }]
-    };
-    pieces.into_iter().map(News::Chunk)
+fn chunks(text: &str, scores: Vec<Chunk>, listed: Listed, end: Option<Finish>) -> Vec<News> {
+    let mut at = 0;
+    let mut pieces: Vec<Chunk> = Vec::with_capacity(scores.len());
+    for score in &scores {
+        let shows = !score.bytes.is_empty() && text.as_bytes()[at..].starts_with(&score.bytes);
+        let bytes = if shows {
+            at += score.bytes.len();
+            score.bytes.clone()
+        } else {
+            Vec::new()
+        };
+        if shows || listed == Listed::Drawn {
+            pieces.push(Chunk {
+                bytes,
+                ..score.clone()
+            });
+        }
+    }
+    // The end of a turn is told by itself.
+    if end == Some(Finish::Eos) && pieces.last().is_some_and(|last| last.bytes.is_empty()) {
+        pieces.pop();
+    }
+    if at < text.len() {
+        let alone = <[Chunk; 1]>::try_from(scores).map_or_else(|_| Chunk::default(), |[only]| only);
+        pieces = vec![Chunk {
+            bytes: text.into(),
+            ..alone
+        }];
+    }
+    pieces.into_iter().map(News::Chunk).collect()
 }
 
 #[cfg(test)]
@@ -256,6 +279,30 @@ mod tests {
         let news = read(Kind::Vllm, odd).unwrap();
         assert_eq!(texts(&news), ["é!"]);
         assert!(matches!(&news[0], News::Chunk(c) if c.logprob.is_none()));
+    }
+
+    #[test]
+    fn pieces_of_a_character_and_markers_are_tokens_without_text() {
+        let message = |text: &str, tokens: &[&str], finish: Option<&str>| {
+            let scores = vec![-0.5; tokens.len()];
+            let m = json!({"choices": [{"text": text, "finish_reason": finish,
+                "logprobs": {"tokens": tokens, "token_logprobs": scores}}]});
+            texts(&read(Kind::Vllm, &m.to_string()).unwrap())
+        };
+        assert_eq!(
+            message("\n🧠", &["\n", "", "", "🧠", ""], None),
+            ["\n", "", "", "🧠", ""]
+        );
+        assert_eq!(message("", &[""], None), [""], "more of it is to come");
+        assert_eq!(message("", &[""], Some("length")), ["", "Finish(Length)"]);
+        assert_eq!(
+            message("ab", &["a", "<|im_start|>", "b"], None),
+            ["a", "", "b"]
+        );
+        let end = message(" today?", &[" today", "?", "<|im_end|>"], Some("stop"));
+        assert_eq!(end, [" today", "?", "Finish(Eos)"]);
+        assert_eq!(message("", &["<|im_end|>"], Some("stop")), ["Finish(Eos)"]);
+        assert_eq!(message("?", &["?"], Some("stop")), ["?", "Finish(Eos)"]);
     }
 
     #[test]

@@ -119,6 +119,20 @@ fn another_model_is_refused_and_another_role_is_not() {
 }
 
 #[test]
+fn served_models_are_told_apart_by_their_names() {
+    let folder = begun();
+    let card = |name: &str| ModelCard {
+        name: name.into(),
+        ..ModelCard::default()
+    };
+    let (mut journal, _) = open(folder.path(), &Settings::default()).unwrap();
+    journal.admit(Role::Model, &card("a")).unwrap();
+    journal.admit(Role::Model, &card("a")).unwrap();
+    let error = journal.admit(Role::Model, &card("b")).unwrap_err();
+    assert!(matches!(error, JournalError::Other { .. }), "{error}");
+}
+
+#[test]
 fn a_folder_serves_one_process_at_a_time() {
     let folder = begun();
     let _first = open(folder.path(), &Settings::default()).unwrap();

@@ -333,7 +333,7 @@ fn composer(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
         return Vec::new();
     }
     if key.code == KeyCode::Char('t') && key.modifiers == KeyModifiers::CONTROL {
-        model.draft.seat = seat::next_seat(&model.draft.seat, &model.report.tools);
+        model.draft.seat = seat::next_seat(&model.draft.seat, &model.report.seats);
         return Vec::new();
     }
     if !sends {

@@ -67,7 +67,7 @@ pub fn decide(model: &mut Model, action: Action) -> Vec<Effect> {
 /// Changes the board.
 pub fn plan(model: &mut Model, action: Action) -> Vec<Effect> {
     let drafts: Vec<&Draft> = model.organization.plan.standing().collect();
-    let tools = model.report.tools.clone();
+    let seats = model.report.seats.clone();
     let Some(Popup::Board { chosen, since }) = model.popups.last_mut() else {
         return Vec::new();
     };
@@ -98,7 +98,7 @@ pub fn plan(model: &mut Model, action: Action) -> Vec<Effect> {
         Action::DraftSeat => Command::PlanEdit {
             draft,
             query: None,
-            seat: Some(next_seat(&own.seat, &tools)),
+            seat: Some(next_seat(&own.seat, &seats)),
         },
         Action::DraftUp if place > 0 => {
             *chosen -= 1;

@@ -87,10 +87,10 @@ pub fn key(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
         _ => {}
     }
     let (letter, saying) = (*letter, *saying);
-    let tools = model.report.tools.clone();
+    let seats = model.report.seats.clone();
     let draft = model.letters.entry(letter).or_default();
     if control && key.code == KeyCode::Char('t') && letter == Letter::NewDraft {
-        draft.seat = next_seat(&draft.seat, &tools);
+        draft.seat = next_seat(&draft.seat, &seats);
         return Vec::new();
     }
     let sends = (control && key.code == KeyCode::Char('s'))
@@ -163,17 +163,38 @@ fn command(letter: Letter, saying: Saying, draft: &Draft) -> Result<Command, Str
     }
 }
 
-/// The seat after `seat`: the model, a person, each tool, and around again.
+/// The seat after `seat`: the model, a person, each of `others`, and around again.
 #[must_use]
-pub fn next_seat(seat: &Seat, tools: &[String]) -> Seat {
-    let tool = |i: usize| tools.get(i).cloned().map_or(Seat::Model, Seat::Tool);
+pub fn next_seat(seat: &Seat, others: &[Seat]) -> Seat {
+    let other = |i: usize| others.get(i).cloned().unwrap_or_default();
     match seat {
         Seat::Model => Seat::Human,
-        Seat::Human => tool(0),
-        Seat::Tool(name) => match tools.iter().position(|t| t == name) {
-            Some(i) => tool(i + 1),
+        Seat::Human => other(0),
+        seat => match others.iter().position(|other| other == seat) {
+            Some(i) => other(i + 1),
             None => Seat::Model,
         },
-        Seat::Server(_) => Seat::Model,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_seat_comes_up_once_before_the_model_again() {
+        let others = ["tool:calc", "server:big"].map(|s| s.parse().unwrap());
+        let mut seats = vec![Seat::Model];
+        loop {
+            let next = next_seat(&seats[seats.len() - 1], &others);
+            if next == Seat::Model {
+                break;
+            }
+            seats.push(next);
+        }
+        let shown: Vec<String> = seats.iter().map(Seat::to_string).collect();
+        assert_eq!(shown, ["model", "human", "tool:calc", "server:big"]);
+        let gone = Seat::Server("gone".into());
+        assert_eq!(next_seat(&gone, &others), Seat::Model);
     }
 }
