@@ -182,15 +182,15 @@ impl Model {
     }
 
     /// Forgets what was folded, to begin again from another place of a recording.
-    pub fn restart(&mut self, organization: Organization, texts: BTreeMap<ThreadId, Transcript>) {
+    pub fn restart(&mut self, organization: Organization, views: BTreeMap<ThreadId, ThreadView>) {
         self.organization = organization;
-        let mut texts = texts;
+        let mut views = views;
         self.threads = self
             .organization
             .threads()
             .map(|t| {
-                let text = texts.remove(&t.id).unwrap_or_default();
-                (t.id, ThreadView::with_text(text, t.tokens))
+                let unread = || ThreadView::with_text(Transcript::default(), t.tokens);
+                (t.id, views.remove(&t.id).unwrap_or_else(unread))
             })
             .collect();
         self.ideal.forget();

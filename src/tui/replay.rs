@@ -5,6 +5,7 @@
 
 use super::model::{Model, Playback};
 use super::text::{Piece, Transcript};
+use super::thread_view::ThreadView;
 use super::update::{Effect, Input, Place};
 use crate::org::{Body, Event, Step, ThreadId};
 use crate::record::{
@@ -281,15 +282,16 @@ impl Replay {
     fn jump(&mut self) -> io::Result<Input> {
         self.older.clear();
         let organization = self.player.organization().clone();
-        let mut texts = BTreeMap::new();
+        let mut views = BTreeMap::new();
         for thread in organization.threads() {
             let text = self.player.text(thread.id, TextFrom::Here, AT_ONCE)?;
             if let Some(older) = text.older {
                 self.older.insert(thread.id, older);
             }
-            texts.insert(thread.id, transcript(&text.pieces, thread.tokens));
+            let told = transcript(&text.pieces, thread.tokens);
+            views.insert(thread.id, ThreadView::recorded(told, &text.pieces));
         }
-        Ok(Input::Jump(Box::new(organization), texts))
+        Ok(Input::Jump(Box::new(organization), views))
     }
 
     fn older(&mut self, thread: ThreadId, model: &Model) -> io::Result<Vec<Input>> {

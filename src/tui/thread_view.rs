@@ -5,7 +5,7 @@ use super::rate::History;
 use super::sign::status_words;
 use super::text::{PaneState, Piece, Transcript};
 use crate::org::{Body, Event, Seat, Status, Thread};
-use crate::record::{Origin, RestoredThread};
+use crate::record::{Origin, RestoredThread, TextPiece};
 
 /// Text, pane, speed and probabilities of one thread.
 #[derive(Default)]
@@ -48,6 +48,17 @@ impl ThreadView {
             tokens,
             ..Self::default()
         }
+    }
+
+    /// A thread whose text ends with these pieces of a recording, of which it knows `text`.
+    #[must_use]
+    pub fn recorded(text: Transcript, pieces: &[TextPiece]) -> Self {
+        let before = text.tokens_before();
+        let mut view = Self::with_text(text, before);
+        for piece in pieces.iter().filter(|p| p.origin == Origin::Decoded) {
+            view.keep(piece.ids.len(), &piece.logprobs, &piece.top);
+        }
+        view
     }
 
     /// A thread as it stands with this context, which it was given at `us`.
@@ -129,5 +140,38 @@ impl ThreadView {
         let logprob = *self.logprobs.get(i)?;
         let alternatives = self.alternatives.get(i).map_or(&[][..], Vec::as_slice);
         (!logprob.is_nan()).then_some((logprob, alternatives))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::org::{Author, Seq, Step};
+
+    #[test]
+    fn a_thread_read_from_the_middle_of_a_recording_knows_its_chances() {
+        let piece = TextPiece {
+            seq: Seq(9),
+            step: Step(9),
+            us: 0,
+            by: Author::Model,
+            origin: Origin::Decoded,
+            at: 40,
+            bytes: b"ab".to_vec(),
+            ids: vec![7, 8],
+            lens: vec![1, 1],
+            logprobs: vec![-0.5, -1.5],
+            top: vec![vec![(9, -2.0)], vec![]],
+        };
+        let mut text = Transcript::starting_at(40, 10);
+        let kind = Piece::Decoded {
+            ids: &piece.ids,
+            lens: &piece.lens,
+        };
+        text.push(&piece.bytes, &piece.by, kind);
+        let view = ThreadView::recorded(text, &[piece]);
+        assert_eq!(view.chances(9), None, "older text is not read yet");
+        assert_eq!(view.chances(10), Some((-0.5, &[(9, -2.0)][..])));
+        assert_eq!(view.chances(11), Some((-1.5, &[][..])));
     }
 }

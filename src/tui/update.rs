@@ -24,6 +24,7 @@ use super::keymap::Key;
 use super::model::{Leaving, Model, Playback};
 use super::text::Transcript;
 use super::theme::Theme;
+use super::thread_view::ThreadView;
 use crate::live::{Batch, Phase};
 use crate::org::{Body, BranchId, Command, Event, Organization, ThreadId};
 use crate::record::Header;
@@ -46,7 +47,7 @@ pub enum Input {
     /// Events of a recording, in order.
     Events(Vec<Event>),
     /// A recording goes on from another place.
-    Jump(Box<Organization>, BTreeMap<ThreadId, Transcript>),
+    Jump(Box<Organization>, BTreeMap<ThreadId, ThreadView>),
     /// What session a recording holds.
     Header(Box<Header>),
     /// Older text of a thread, to go before what is there.
@@ -141,8 +142,8 @@ pub fn update(model: &mut Model, input: Input, now: Duration) -> Vec<Effect> {
             }
             Vec::new()
         }
-        Input::Jump(organization, texts) => {
-            model.restart(*organization, texts);
+        Input::Jump(organization, views) => {
+            model.restart(*organization, views);
             Vec::new()
         }
         Input::Header(header) => {
