@@ -4,17 +4,20 @@
 //! is made. Work is shared out over candle's own thread pool: a second pool would fight it for the cores.
 
 use super::config::Config;
+use super::kernels::attend;
 use super::model::{Batch, Rotation};
-use super::pages::{PAGE, PageId};
+use super::pages::{PAGE, PageId, pages_for};
 use super::rope::RopeLayout;
-use crate::simd::{dot, softmax, vectorized};
+use crate::simd::dot;
 use std::cell::RefCell;
+use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 /// Below this many multiplications waking other threads costs more than it saves.
 const WORTH_SHARING: usize = 1 << 17;
 
-/// Keys and values of every layer, `[pages, 32, kv_heads, head_dim]` each.
+/// Keys and values of every layer: keys `[pages, kv_heads, head_dim, 32]`, so that one column of a page's keys is a
+/// vector, values `[pages, kv_heads, 32, head_dim]`.
 #[derive(Debug)]
 pub struct HostArena {
     heads: usize,
@@ -23,6 +26,8 @@ pub struct HostArena {
     layout: RopeLayout,
     eps: f32,
     layers: Vec<(Vec<f32>, Vec<f32>)>,
+    /// One row of keys on its way, kept from row to row.
+    rotated: Vec<f32>,
     /// The result, kept from layer to layer.
     out: Vec<f32>,
 }
@@ -57,6 +62,7 @@ impl HostArena {
             layers: (0..config.layers)
                 .map(|_| (vec![0.0; size], vec![0.0; size]))
                 .collect(),
+            rotated: Vec::new(),
             out: Vec::new(),
         }
     }
@@ -71,7 +77,7 @@ impl HostArena {
         batch: &Batch,
         rotation: &Rotation,
     ) -> &[f32] {
-        let (width, kv_width) = (self.heads * self.head_dim, self.kv_heads * self.head_dim);
+        let width = self.heads * self.head_dim;
         for (row, query) in queries.chunks_exact_mut(width).enumerate() {
             self.prepare(query, norms.map(|n| n.0), row, rotation);
         }
@@ -103,7 +109,7 @@ impl HostArena {
         let (keys, values) = &self.layers[layer];
         let run = |range: std::ops::Range<usize>| {
             for job in &jobs[range] {
-                self.run(job, keys, values, kv_width);
+                self.run(job, keys, values);
             }
         };
         if work < WORTH_SHARING {
@@ -155,60 +161,49 @@ impl HostArena {
     ) {
         let width = self.kv_heads * self.head_dim;
         let mut keys = std::mem::take(&mut self.layers[layer].0);
+        let mut rotated = std::mem::take(&mut self.rotated);
         for (index, (slot, row)) in slots(batch).zip(k.chunks_exact(width)).enumerate() {
-            let key = &mut keys[slot * width..(slot + 1) * width];
-            key.copy_from_slice(row);
-            self.prepare(key, norm, index, rotation);
+            rotated.clear();
+            rotated.extend_from_slice(row);
+            self.prepare(&mut rotated, norm, index, rotation);
+            for (head, key) in rotated.chunks_exact(self.head_dim).enumerate() {
+                let block = &mut keys[self.block(slot / PAGE, head)];
+                for (column, value) in block.chunks_exact_mut(PAGE).zip(key) {
+                    column[slot % PAGE] = *value;
+                }
+            }
         }
+        self.rotated = rotated;
         self.layers[layer].0 = keys;
     }
 
     fn store_values(&mut self, layer: usize, v: &[f32], batch: &Batch) {
-        let width = self.kv_heads * self.head_dim;
-        let values = &mut self.layers[layer].1;
+        let (dim, width) = (self.head_dim, self.kv_heads * self.head_dim);
         for (slot, row) in slots(batch).zip(v.chunks_exact(width)) {
-            values[slot * width..(slot + 1) * width].copy_from_slice(row);
+            for (head, value) in row.chunks_exact(dim).enumerate() {
+                let block = self.block(slot / PAGE, head);
+                let values = &mut self.layers[layer].1[block];
+                values[slot % PAGE * dim..][..dim].copy_from_slice(value);
+            }
         }
     }
 
-    fn run(&self, job: &Job<'_>, keys: &[f32], values: &[f32], kv_width: usize) {
-        let dim = self.head_dim;
-        let group = job.queries.len() / dim;
-        let scale = 1.0 / (dim as f32).sqrt();
+    /// Where the keys, and the values, of a page and head lie.
+    fn block(&self, page: usize, kv_head: usize) -> Range<usize> {
+        let size = PAGE * self.head_dim;
+        let first = (page * self.kv_heads + kv_head) * size;
+        first..first + size
+    }
+
+    fn run(&self, job: &Job<'_>, keys: &[f32], values: &[f32]) {
         // a worker that panicked has poisoned nothing but its own slice
         let mut out = job.out.lock().unwrap_or_else(PoisonError::into_inner);
-        let slot_of = |position: usize| {
-            let slot = job.pages[position / PAGE].first_slot() + position % PAGE;
-            slot * kv_width + job.kv_head * dim
-        };
+        let blocks = job.pages[..pages_for(job.visible)].iter().map(|page| {
+            let block = self.block(page.first_slot() / PAGE, job.kv_head);
+            (&keys[block.clone()], &values[block])
+        });
         SCORES.with_borrow_mut(|scores| {
-            scores.clear();
-            scores.resize(group * job.visible, 0.0);
-            vectorized(
-                #[inline(always)]
-                || {
-                    for position in 0..job.visible {
-                        let at = slot_of(position);
-                        let key = &keys[at..at + dim];
-                        for (g, query) in job.queries.chunks_exact(dim).enumerate() {
-                            scores[g * job.visible + position] = dot(query, key) * scale;
-                        }
-                    }
-                    for scores in scores.chunks_exact_mut(job.visible) {
-                        let _ = softmax(scores);
-                    }
-                    for position in 0..job.visible {
-                        let at = slot_of(position);
-                        let value = &values[at..at + dim];
-                        for (g, out) in out.chunks_exact_mut(dim).enumerate() {
-                            let weight = scores[g * job.visible + position];
-                            for (o, v) in out.iter_mut().zip(value) {
-                                *o += weight * v;
-                            }
-                        }
-                    }
-                },
-            );
+            attend(job.queries, blocks, job.visible, scores, &mut out);
         });
     }
 }

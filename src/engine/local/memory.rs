@@ -1,10 +1,8 @@
 //! Memory: what a checkpoint takes, and what the machine has free. Told before weights are read.
 
 use super::config::Config;
-use super::gguf::TensorInfo;
 use super::load::Source;
 use super::pages::pages_for;
-use candle_core::quantized::GgmlDType;
 
 /// Tokens that the smallest useful cache holds: an organizer and a worker at work.
 const SMALLEST_CACHE: usize = 1024;
@@ -12,7 +10,7 @@ const SMALLEST_CACHE: usize = 1024;
 /// What loading a checkpoint takes at least.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Need {
-    /// Bytes of weights as they are kept on the CPU.
+    /// Bytes of weights, which the CPU keeps in about their own size.
     pub weights: u64,
     /// Bytes of the smallest useful cache.
     pub cache: u64,
@@ -24,7 +22,7 @@ impl Need {
     pub fn of(source: &Source, config: &Config) -> Self {
         let weights = match source {
             Source::Safetensors(shards) => shards.bytes(),
-            Source::Gguf(header, _) => header.tensors.values().map(kept).sum(),
+            Source::Gguf(header, _) => header.tensors.values().map(|t| t.bytes as u64).sum(),
         };
         let pages = pages_for(config.context.min(SMALLEST_CACHE));
         Self {
@@ -51,14 +49,6 @@ impl Need {
             gib(self.cache),
             gib(available)
         ))
-    }
-}
-
-/// Bytes of a tensor as the CPU keeps it, about: as it is stored, and f16 as f32.
-fn kept(tensor: &TensorInfo) -> u64 {
-    match tensor.dtype {
-        GgmlDType::F16 | GgmlDType::BF16 => 2 * tensor.bytes as u64,
-        _ => tensor.bytes as u64,
     }
 }
 

@@ -11,10 +11,6 @@ use half::{bf16, f16};
 #[repr(C, align(64))]
 pub struct Line(pub [u8; 64]);
 
-/// How many bytes ahead memory is asked for: the hardware alone does not look past a page.
-#[cfg(target_arch = "x86_64")]
-pub const AHEAD: usize = 2560;
-
 /// 16 numbers of half size, one a row.
 pub type Halves = [u16; 16];
 
@@ -40,7 +36,7 @@ pub trait Lanes: Copy {
     const MOST_ROWS: usize;
 
     unsafe fn bytes(line: &Line) -> Self::Bytes;
-    /// Ask for memory some way after `place`, which need not exist.
+    /// Ask for the memory at `place`, which need not exist.
     unsafe fn ahead(place: *const u8);
     /// Low and high four bits of each byte.
     unsafe fn nibbles(bytes: Self::Bytes) -> (Self::Bytes, Self::Bytes);

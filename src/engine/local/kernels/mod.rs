@@ -15,8 +15,10 @@
 //! ```text
 //! tiles ─ blocks (GGUF storage types)        run ─ product ─ lanes: x86 | neon | portable
 //! rows  (activations)                         └── threads of candle's pool
+//! attend (one row, the pages of its sequence)
 //! ```
 
+mod attend;
 mod blocks;
 mod lanes;
 #[cfg(target_arch = "aarch64")]
@@ -28,6 +30,7 @@ mod tiles;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
+pub use attend::attend;
 pub use rows::Rows;
 pub use run::{Level, Product, multiply, multiply_at};
 pub use tiles::{TILE, Tiles};

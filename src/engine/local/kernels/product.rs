@@ -5,8 +5,17 @@
 #![allow(clippy::needless_range_loop)]
 
 use super::lanes::{Floats, Halves, Lanes, Line};
-use super::rows::Rows;
+use super::rows::{BESIDE, Rows};
 use super::tiles::BLOCK;
+
+/// How many bytes ahead a product asks for weights: the hardware alone does not look past a page, and where a byte
+/// takes longer to use up, a longer way ahead keeps the memory busy.
+const fn distance(rows: usize) -> usize {
+    if rows > 4 { 8192 } else { 640 }
+}
+
+/// Bytes ahead in a quantised matrix, whose bytes take longer than dense ones.
+const QUANTISED_DISTANCE: usize = 2560;
 
 /// Words of four input bytes in a block.
 const WORDS: usize = BLOCK / 4;
@@ -87,7 +96,7 @@ pub(super) unsafe fn quantised<L: Lanes, S: Shape, const M: usize>(
                 });
                 for line in part * lines..(part + 1) * lines {
                     let line_at = panel.lines.get_unchecked(block * S::LINES + line);
-                    L::ahead(line_at.0.as_ptr());
+                    L::ahead(line_at.0.as_ptr().wrapping_add(QUANTISED_DISTANCE));
                     let bytes = L::bytes(line_at);
                     if S::NIBBLES {
                         let (low, high) = L::nibbles(bytes);
@@ -131,6 +140,7 @@ pub(super) unsafe fn quantised<L: Lanes, S: Shape, const M: usize>(
 /// How a dense matrix stores its numbers.
 pub(super) trait Stored {
     type Column;
+    const HALVES: bool;
 
     /// # Safety
     /// The machine has the instructions of `L`.
@@ -138,11 +148,12 @@ pub(super) trait Stored {
 }
 
 macro_rules! stored {
-    ($name:ident, $column:ty, $load:ident) => {
+    ($name:ident, $column:ty, $halves:literal, $load:ident) => {
         pub(super) struct $name;
 
         impl Stored for $name {
             type Column = $column;
+            const HALVES: bool = $halves;
 
             #[inline(always)]
             unsafe fn widen<L: Lanes>(column: &$column) -> L::Float {
@@ -153,14 +164,15 @@ macro_rules! stored {
     };
 }
 
-stored!(InF32, Floats, from_f32);
-stored!(InF16, Halves, from_f16);
-stored!(InBf16, Halves, from_bf16);
+stored!(InF32, Floats, false, from_f32);
+stored!(InF16, Halves, true, from_f16);
+stored!(InBf16, Halves, true, from_bf16);
 
 /// Multiply `T` dense tiles, one after the other in `columns`, with rows `first..first + M`.
 ///
 /// # Safety
-/// The machine has the instructions of `L`; the rows are there; `columns` holds `T` times their width.
+/// The machine has the instructions of `L`; the rows are there, turned, and do not cross a multiple of [`BESIDE`];
+/// `columns` holds `T` times their width.
 #[inline(always)]
 pub(super) unsafe fn dense<L: Lanes, S: Stored, const M: usize, const T: usize>(
     columns: &[S::Column],
@@ -168,19 +180,23 @@ pub(super) unsafe fn dense<L: Lanes, S: Stored, const M: usize, const T: usize>(
     first: usize,
 ) -> [[L::Float; T]; M] {
     let width = input.width;
-    debug_assert!(first + M <= input.count && columns.len() >= T * width);
+    let block = first / BESIDE * BESIDE;
+    let beside = (input.count - block).min(BESIDE);
+    debug_assert!(first + M <= block + beside && columns.len() >= T * width);
     // SAFETY: column < width, tile < T and row < M, the bounds that the caller vouches for
     unsafe {
+        let values = input.turned.as_ptr().add(block * width + first - block);
         let mut total = [[L::float(0.0); T]; M];
         for column in 0..width {
             let weights: [L::Float; T] = std::array::from_fn(|tile| {
                 let column = columns.get_unchecked(tile * width + column);
-                L::ahead(std::ptr::from_ref(column).cast());
+                let place = std::ptr::from_ref(column).cast::<u8>();
+                L::ahead(place.wrapping_add(distance(M)));
                 S::widen::<L>(column)
             });
+            let values = values.add(column * beside);
             for row in 0..M {
-                let at = (first + row) * width + column;
-                let value = L::float(*input.values.get_unchecked(at));
+                let value = L::float(*values.add(row));
                 for tile in 0..T {
                     total[row][tile] = L::fma(weights[tile], value, total[row][tile]);
                 }

@@ -1,7 +1,10 @@
-//! Input rows of products: as they are, and rounded to 8 bits.
+//! Input rows of products: as they are, turned for dense matrices, and rounded to 8 bits for quantised ones.
 
 use super::tiles::BLOCK;
 use crate::simd::vectorized;
+
+/// Rows whose numbers of one column lie next to each other once turned.
+pub(super) const BESIDE: usize = 16;
 
 /// Rows `[rows, width]`, f32, beside their rounded form: signed bytes with one scale a block of 32.
 #[derive(Debug, Default)]
@@ -9,6 +12,8 @@ pub struct Rows {
     pub(super) count: usize,
     pub(super) width: usize,
     pub(super) values: Vec<f32>,
+    /// `[rows / 16, width, 16]`, the last block with as many as are left; empty until [`Rows::turn`].
+    pub(super) turned: Vec<f32>,
     /// Four bytes each, `[rows, width / 4]`; empty until [`Rows::round`].
     pub(super) words: Vec<i32>,
     /// `[rows, width / 32]`.
@@ -34,6 +39,7 @@ impl Rows {
     pub fn write(&mut self, count: usize, width: usize, fill: impl FnOnce(&mut [f32])) {
         (self.count, self.width) = (count, width);
         self.words.clear();
+        self.turned.clear();
         self.values.resize(count * width, 0.0);
         fill(&mut self.values);
     }
@@ -47,6 +53,23 @@ impl Rows {
         self.write(count, values.len() / count, |into| {
             into.copy_from_slice(values)
         });
+    }
+
+    /// Put the numbers of a column next to each other, unless that is done already.
+    pub(super) fn turn(&mut self) {
+        if !self.turned.is_empty() {
+            return;
+        }
+        self.turned.resize(self.values.len(), 0.0);
+        let block = BESIDE * self.width;
+        for (values, turned) in self.values.chunks(block).zip(self.turned.chunks_mut(block)) {
+            let beside = values.len() / self.width;
+            for (row, values) in values.chunks_exact(self.width).enumerate() {
+                for (column, value) in turned.chunks_exact_mut(beside).zip(values) {
+                    column[row] = *value;
+                }
+            }
+        }
     }
 
     /// Round all rows, unless that is done already.

@@ -105,6 +105,8 @@ pub fn multiply_at(level: Level, products: &mut [Product<'_>], input: &mut Rows)
         );
         if matches!(tiles.form, Form::Quantised(_)) {
             input.round();
+        } else {
+            input.turn();
         }
         work += tiles.bytes() * READING + tiles.out * tiles.width * input.count;
         jobs.push(Job {
@@ -230,38 +232,55 @@ impl Job<'_> {
         input: &Rows,
         tiles: Range<usize>,
     ) {
+        for first in tiles.clone().step_by(GROUP) {
+            let last = (first + GROUP).min(tiles.end);
+            let columns = &columns[first * input.width..last * input.width];
+            // SAFETY: as the caller vouches for
+            unsafe { self.dense_group::<L, S>(columns, input, first..last) };
+        }
+    }
+
+    /// Compute up to [`GROUP`] tiles for all rows; `columns` begins with theirs.
+    #[inline(always)]
+    unsafe fn dense_group<L: Lanes, S: Stored>(
+        &self,
+        columns: &[S::Column],
+        input: &Rows,
+        tiles: Range<usize>,
+    ) {
+        let mut row = 0;
         macro_rules! rows {
-            ($tile:expr, $row:ident, $($m:literal x $t:literal)+) => {$(
-                while $m <= L::MOST_ROWS && input.count - $row >= $m {
-                    for tile in ($tile..$tile + GROUP).step_by($t) {
+            ($($m:literal x $t:literal)+) => {$(
+                while input.count - row >= $m {
+                    for tile in (0..GROUP).step_by($t) {
                         let columns = &columns[tile * input.width..];
-                        let sums = unsafe { product::dense::<L, S, $m, $t>(columns, input, $row) };
+                        let sums = unsafe { product::dense::<L, S, $m, $t>(columns, input, row) };
                         for (i, sums) in sums.into_iter().enumerate() {
                             for (j, sum) in sums.into_iter().enumerate() {
-                                unsafe { self.put::<L>($row + i, tile + j, sum) };
+                                unsafe { self.put::<L>(row + i, tiles.start + tile + j, sum) };
                             }
                         }
                     }
-                    $row += $m;
+                    row += $m;
                 }
             )+};
         }
-        let mut tile = tiles.start;
-        while tile + GROUP <= tiles.end {
-            let mut row = 0;
-            if L::MOST_ROWS == 8 {
-                rows!(tile, row, 8 x 2  4 x 4  2 x 4  1 x 4);
-            } else {
-                rows!(tile, row, 4 x 1  2 x 2  1 x 4);
+        if tiles.len() < GROUP {
+            for (i, tile) in tiles.enumerate() {
+                let columns = &columns[i * input.width..];
+                for row in 0..input.count {
+                    let [[sum]] = unsafe { product::dense::<L, S, 1, 1>(columns, input, row) };
+                    unsafe { self.put::<L>(row, tile, sum) };
+                }
             }
-            tile += GROUP;
-        }
-        for tile in tile..tiles.end {
-            let columns = &columns[tile * input.width..];
-            for row in 0..input.count {
-                let [[sum]] = unsafe { product::dense::<L, S, 1, 1>(columns, input, row) };
-                unsafe { self.put::<L>(row, tile, sum) };
+        } else if L::MOST_ROWS == 8 {
+            if S::HALVES {
+                // each weight widened once is worth more than fewer loads a product
+                rows!(16 x 1);
             }
+            rows!(8 x 2  4 x 4  2 x 4  1 x 4);
+        } else {
+            rows!(4 x 1  2 x 2  1 x 4);
         }
     }
 

@@ -128,12 +128,30 @@ fn dense_products_are_exact_to_f32() {
         tiles.row(36, &mut row);
         assert_eq!(row, widened[36 * width..37 * width]);
         for &level in Level::available() {
-            for count in [1, 2, 7, 8, 17] {
+            for count in [1, 2, 7, 8, 17, 31] {
                 let mut input = rows(count, width, 5);
                 let expected = in_f64(&widened, &input, out, width);
                 let error = error(&product(level, &tiles, &mut input), &expected);
                 assert!(error < 1e-6, "{dtype:?} {level:?} {count}: {error}");
             }
+        }
+    }
+}
+
+#[test]
+fn halves_from_a_gguf_file_are_kept_as_halves() {
+    let (out, width) = (37, 48);
+    for (stored, dtype) in [(GgmlDType::F16, DType::F16), (GgmlDType::BF16, DType::BF16)] {
+        let quantised = QTensor::quantize(&matrix(out, width), stored).expect("it converts");
+        let tiles = Tiles::quantised(&quantised).expect("it is laid out");
+        assert_eq!(tiles.bytes(), out.next_multiple_of(TILE) * width * 2);
+        let converted = matrix(out, width).to_dtype(dtype);
+        let same = converted.and_then(|t| Tiles::dense(&t)).expect("laid out");
+        let (mut found, mut expected) = (vec![0.0; width], vec![1.0; width]);
+        for row in 0..out {
+            tiles.row(row, &mut found);
+            same.row(row, &mut expected);
+            assert_eq!(found, expected, "{stored:?}, row {row}");
         }
     }
 }
@@ -148,9 +166,9 @@ fn a_row_gives_the_same_bits_alone_and_among_others() {
     });
     for tiles in forms.iter().chain([&dense]) {
         for &level in Level::available() {
-            let mut all = rows(13, width, 11);
+            let mut all = rows(29, width, 11);
             let together = product(level, tiles, &mut all);
-            for row in 0..13 {
+            for row in 0..29 {
                 let values = all.values()[row * width..(row + 1) * width].to_vec();
                 let mut alone = Rows::default();
                 alone.write(1, width, |into| into.copy_from_slice(&values));
@@ -209,4 +227,66 @@ fn numbers_that_are_none_show_in_their_row_and_in_no_other() {
     let found = product(Level::best(), &tiles, &mut input);
     assert_eq!(found[32..], clean[32..]);
     assert!(found[..32].iter().all(|v| v.is_nan()));
+}
+
+/// Attention of `visible` positions written out in f64.
+fn attention_in_f64(
+    queries: &[f32],
+    (keys, values): (&[f32], &[f32]),
+    dim: usize,
+    visible: usize,
+) -> Vec<f64> {
+    let row = |all: &[f32], position: usize| -> Vec<f64> {
+        let row = &all[position * dim..(position + 1) * dim];
+        row.iter().map(|v| f64::from(*v)).collect()
+    };
+    let mut out = Vec::new();
+    for query in queries.chunks_exact(dim) {
+        let score = |position| {
+            let key = row(keys, position);
+            let products = query.iter().zip(&key).map(|(q, k)| f64::from(*q) * k);
+            (products.sum::<f64>() / (dim as f64).sqrt()).exp()
+        };
+        let weights: Vec<f64> = (0..visible).map(score).collect();
+        let total: f64 = weights.iter().sum();
+        out.extend((0..dim).map(|column| {
+            let terms = weights.iter().enumerate();
+            terms
+                .map(|(p, w)| w / total * row(values, p)[column])
+                .sum::<f64>()
+        }));
+    }
+    out
+}
+
+#[test]
+fn attention_is_that_of_its_formula_and_sees_nothing_beyond() {
+    for (dim, group) in [(8, 1), (20, 3), (64, 3), (64, 7), (80, 4), (128, 2)] {
+        for visible in [1, 31, 32, 33, 100] {
+            let pages = visible.div_ceil(32);
+            let (keys, values) = (noise(pages * 32 * dim, 3), noise(pages * 32 * dim, 4));
+            let queries = noise(group * dim, 5);
+            let expected = attention_in_f64(&queries, (&keys, &values), dim, visible);
+            let mut blocks = Vec::new();
+            for page in 0..pages {
+                let (mut turned, mut rows) = (vec![f32::NAN; 32 * dim], vec![f32::NAN; 32 * dim]);
+                for slot in 0..32.min(visible - page * 32) {
+                    for column in 0..dim {
+                        let from = (page * 32 + slot) * dim + column;
+                        turned[column * 32 + slot] = keys[from];
+                        rows[slot * dim + column] = values[from];
+                    }
+                }
+                blocks.push((turned, rows));
+            }
+            let blocks = blocks.iter().map(|(k, v)| (k.as_slice(), v.as_slice()));
+            let mut found = vec![f32::NAN; group * dim];
+            attend(&queries, blocks, visible, &mut Vec::new(), &mut found);
+            let error = error(&found, &expected);
+            assert!(
+                error < 1e-6,
+                "{dim} × {group}, {visible} positions: {error}"
+            );
+        }
+    }
 }

@@ -6,8 +6,8 @@
 use super::blocks::{self, Block};
 use super::lanes::{Floats, Halves, Line};
 use candle_core::quantized::{GgmlDType, QTensor};
-use candle_core::{DType, Device, Tensor};
-use half::f16;
+use candle_core::{DType, Device, Storage, Tensor, bail};
+use half::{bf16, f16};
 
 /// Output rows of a tile.
 pub const TILE: usize = 16;
@@ -112,19 +112,25 @@ impl Tiles {
     /// When it is no such matrix.
     pub fn dense(matrix: &Tensor) -> candle_core::Result<Self> {
         let (out, width) = matrix.dims2()?;
+        let matrix = match matrix.dtype() {
+            DType::F32 | DType::F16 | DType::BF16 => matrix.contiguous()?,
+            _ => matrix.to_dtype(DType::F32)?.contiguous()?,
+        };
+        let (storage, layout) = matrix.storage_and_layout();
+        let Storage::Cpu(storage) = &*storage else {
+            bail!("a matrix in CPU memory, not on {:?}", matrix.device());
+        };
+        let all = layout.start_offset()..layout.start_offset() + out * width;
         let form = match matrix.dtype() {
             DType::F16 => {
-                let rows = matrix.to_vec2::<f16>()?;
-                Form::F16(interleave(&rows, width, |v| v.to_bits()))
+                let values = &storage.as_slice::<f16>()?[all];
+                Form::F16(interleave(values, width, |v| v.to_bits()))
             }
             DType::BF16 => {
-                let rows = matrix.to_vec2::<half::bf16>()?;
-                Form::Bf16(interleave(&rows, width, |v| v.to_bits()))
+                let values = &storage.as_slice::<bf16>()?[all];
+                Form::Bf16(interleave(values, width, |v| v.to_bits()))
             }
-            _ => {
-                let rows = matrix.to_dtype(DType::F32)?.to_vec2::<f32>()?;
-                Form::F32(interleave(&rows, width, |v| *v))
-            }
+            _ => Form::F32(interleave(&storage.as_slice::<f32>()?[all], width, |v| v)),
         };
         Ok(Self { out, width, form })
     }
@@ -136,11 +142,19 @@ impl Tiles {
     /// When candle refuses the data.
     pub fn quantised(matrix: &QTensor) -> candle_core::Result<Self> {
         let (out, width) = matrix.shape().dims2()?;
-        if matches!(
-            matrix.dtype(),
-            GgmlDType::F32 | GgmlDType::F16 | GgmlDType::BF16
-        ) || !width.is_multiple_of(BLOCK)
-        {
+        let halves = |data: &[u8]| {
+            let (halves, _) = data.as_chunks::<2>();
+            interleave(halves, width, u16::from_le_bytes)
+        };
+        let form = match matrix.dtype() {
+            GgmlDType::F16 => Some(Form::F16(halves(&matrix.data()?))),
+            GgmlDType::BF16 => Some(Form::Bf16(halves(&matrix.data()?))),
+            _ => None,
+        };
+        if let Some(form) = form {
+            return Ok(Self { out, width, form });
+        }
+        if matrix.dtype() == GgmlDType::F32 || !width.is_multiple_of(BLOCK) {
             return Self::dense(&matrix.dequantize(&Device::Cpu)?);
         }
         let Some(kind) = Kind::of(matrix.dtype()) else {
@@ -211,7 +225,7 @@ impl Tiles {
                 }
             }
             Form::F16(values) => dense(values, |v| f16::from_bits(v).to_f32(), into),
-            Form::Bf16(values) => dense(values, |v| half::bf16::from_bits(v).to_f32(), into),
+            Form::Bf16(values) => dense(values, |v| bf16::from_bits(v).to_f32(), into),
             Form::Quantised(form) => {
                 let blocks = self.width / BLOCK;
                 for (b, into) in into.chunks_exact_mut(BLOCK).enumerate() {
@@ -309,20 +323,20 @@ impl Part<'_> {
     }
 }
 
-/// Dense rows, 16 at a time, column by column.
-fn interleave<T, U: Copy + Default>(
-    rows: &[Vec<T>],
+/// Dense rows `[out, width]`, 16 at a time, column by column.
+fn interleave<T: Copy, U: Copy + Default>(
+    values: &[T],
     width: usize,
-    convert: impl Fn(&T) -> U,
+    convert: impl Fn(T) -> U,
 ) -> Vec<[U; TILE]> {
-    let mut tiles = Vec::with_capacity(rows.len().div_ceil(TILE) * width);
-    for rows in rows.chunks(TILE) {
+    let mut tiles = Vec::with_capacity(values.len().div_ceil(TILE * width) * width);
+    for rows in values.chunks(TILE * width) {
         let first = tiles.len();
         tiles.resize(first + width, [U::default(); TILE]);
         let tile: &mut [[U; TILE]] = &mut tiles[first..];
-        for (lane, row) in rows.iter().enumerate() {
+        for (lane, row) in rows.chunks_exact(width).enumerate() {
             for (column, value) in tile.iter_mut().zip(row) {
-                column[lane] = convert(value);
+                column[lane] = convert(*value);
             }
         }
     }

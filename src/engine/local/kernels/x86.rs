@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code)]
 
-use super::lanes::{AHEAD, Floats, Halves, Lanes, Line};
+use super::lanes::{Floats, Halves, Lanes, Line};
 use std::arch::x86_64::*;
 
 /// 16 rows in one register. Needs avx512f, avx512bw and avx512vnni.
@@ -26,7 +26,7 @@ impl Lanes for Avx512 {
 
     #[inline(always)]
     unsafe fn ahead(place: *const u8) {
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(place.wrapping_add(AHEAD).cast()) }
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(place.cast()) }
     }
 
     #[inline(always)]
@@ -133,7 +133,7 @@ impl Lanes for Avx2 {
 
     #[inline(always)]
     unsafe fn ahead(place: *const u8) {
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(place.wrapping_add(AHEAD).cast()) }
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(place.cast()) }
     }
 
     #[inline(always)]
