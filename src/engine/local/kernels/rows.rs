@@ -109,19 +109,15 @@ impl Rows {
 fn round_block(values: &[f32], words: &mut [i32]) -> (f32, [i32; 2]) {
     // adding 1.5 * 2^23 leaves the rounded integer in the low bits
     const ROUND: f32 = 12_582_912.0;
-    let (mut lanes, mut poison) = ([0.0f32; 16], [0.0f32; 16]);
-    for half in values.chunks_exact(16) {
-        for ((lane, poison), value) in lanes.iter_mut().zip(&mut poison).zip(half) {
-            // 0 for every number, none for what is none or infinite
-            *poison += value * 0.0;
-            let magnitude = value.abs();
-            *lane = if magnitude > *lane { magnitude } else { *lane };
+    // without their signs, bits are ordered like the magnitudes they stand for, and what is no number comes last
+    let mut magnitudes = [0u32; BLOCK / 2];
+    for half in values.chunks_exact(BLOCK / 2) {
+        for (magnitude, value) in magnitudes.iter_mut().zip(half) {
+            *magnitude = (value.to_bits() & 0x7fff_ffff).max(*magnitude);
         }
     }
-    let largest = lanes
-        .iter()
-        .fold(0.0f32, |a, b| if *b > a { *b } else { a });
-    let scale = largest / 127.0 + poison.iter().sum::<f32>();
+    let largest = f32::from_bits(magnitudes.into_iter().max().unwrap_or(0));
+    let scale = largest / 127.0 + largest * 0.0;
     let inverse = if scale > 0.0 { 1.0 / scale } else { 0.0 };
     let mut rounded = [0i32; BLOCK];
     for (rounded, value) in rounded.iter_mut().zip(values) {
@@ -131,9 +127,9 @@ fn round_block(values: &[f32], words: &mut [i32]) -> (f32, [i32; 2]) {
         let value = if value > -127.0 { value } else { -127.0 };
         *rounded = (value + ROUND).to_bits() as i32 - ROUND.to_bits() as i32;
     }
-    for (i, word) in words.iter_mut().enumerate() {
-        let byte = |j: usize| (rounded[i * 4 + j] & 0xff) << (8 * j);
-        *word = byte(0) | byte(1) | byte(2) | byte(3);
+    let bytes = rounded.map(|r| r as u8);
+    for (word, bytes) in words.iter_mut().zip(bytes.as_chunks::<4>().0) {
+        *word = i32::from_le_bytes(*bytes);
     }
     let sum = |half: &[i32]| half.iter().sum();
     let (first, second) = rounded.split_at(BLOCK / 2);

@@ -262,7 +262,7 @@ fn attention_in_f64(
 #[test]
 fn attention_is_that_of_its_formula_and_sees_nothing_beyond() {
     for (dim, group) in [(8, 1), (20, 3), (64, 3), (64, 7), (80, 4), (128, 2)] {
-        for visible in [1, 31, 32, 33, 100] {
+        for visible in [1usize, 31, 32, 33, 100] {
             let pages = visible.div_ceil(32);
             let (keys, values) = (noise(pages * 32 * dim, 3), noise(pages * 32 * dim, 4));
             let queries = noise(group * dim, 5);
