@@ -27,6 +27,8 @@ const READING: usize = 12;
 pub enum Level {
     /// AVX-512 with VNNI.
     Avx512,
+    /// AVX2 with FMA and VNNI.
+    AvxVnni,
     /// AVX2 with FMA.
     Avx2,
     /// NEON.
@@ -52,6 +54,9 @@ impl Level {
                 levels.push(Self::Avx512);
             }
             if has!("avx2") && has!("fma") && has!("f16c") {
+                if has!("avxvnni") {
+                    levels.push(Self::AvxVnni);
+                }
                 levels.push(Self::Avx2);
             }
         }
@@ -160,6 +165,8 @@ impl Job<'_> {
             match level {
                 #[cfg(target_arch = "x86_64")]
                 Level::Avx512 => avx512(self, input, tiles),
+                #[cfg(target_arch = "x86_64")]
+                Level::AvxVnni => avx_vnni(self, input, tiles),
                 #[cfg(target_arch = "x86_64")]
                 Level::Avx2 => avx2(self, input, tiles),
                 #[cfg(target_arch = "aarch64")]
@@ -319,7 +326,13 @@ unsafe fn avx512(job: &Job<'_>, input: &Rows, tiles: Range<usize>) {
 }
 
 #[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avxvnni,avx2,fma,f16c")]
+unsafe fn avx_vnni(job: &Job<'_>, input: &Rows, tiles: Range<usize>) {
+    unsafe { job.tiles_of::<Avx2<true>>(input, tiles) }
+}
+
+#[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma,f16c")]
 unsafe fn avx2(job: &Job<'_>, input: &Rows, tiles: Range<usize>) {
-    unsafe { job.tiles_of::<Avx2>(input, tiles) }
+    unsafe { job.tiles_of::<Avx2<false>>(input, tiles) }
 }

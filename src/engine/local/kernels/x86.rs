@@ -1,4 +1,4 @@
-//! AVX-512 with VNNI, and AVX2 with FMA.
+//! AVX-512 with VNNI, and AVX2 with FMA, with and without VNNI.
 
 #![allow(unsafe_code)]
 
@@ -99,9 +99,9 @@ impl Lanes for Avx512 {
     }
 }
 
-/// 16 rows in two registers. Needs avx2, fma and f16c.
+/// 16 rows in two registers. Needs avx2, fma and f16c, and avxvnni where `VNNI` says so.
 #[derive(Debug, Clone, Copy)]
-pub struct Avx2;
+pub struct Avx2<const VNNI: bool>;
 
 /// Both registers treated alike.
 macro_rules! both {
@@ -112,12 +112,12 @@ macro_rules! both {
     }};
 }
 
-impl Lanes for Avx2 {
+impl<const VNNI: bool> Lanes for Avx2<VNNI> {
     type Bytes = [__m256i; 2];
     type Int = [__m256i; 2];
     type Float = [__m256; 2];
 
-    const CENTRES: bool = true;
+    const CENTRES: bool = !VNNI;
     const MOST_ROWS: usize = 4;
 
     #[inline(always)]
@@ -156,6 +156,9 @@ impl Lanes for Avx2 {
     unsafe fn dot(sum: [__m256i; 2], weights: [__m256i; 2], input: i32) -> [__m256i; 2] {
         unsafe {
             let (input, ones) = (_mm256_set1_epi32(input), _mm256_set1_epi16(1));
+            if VNNI {
+                return both!(s = sum, w = weights => _mm256_dpbusd_avx_epi32(s, w, input));
+            }
             // pairs stay within 16 bits: 2 * 31 * 127
             both!(s = sum, w = weights => {
                 let pairs = _mm256_maddubs_epi16(w, input);
@@ -167,6 +170,9 @@ impl Lanes for Avx2 {
     #[inline(always)]
     unsafe fn dot_centred(sum: [__m256i; 2], weights: [__m256i; 2], input: i32) -> [__m256i; 2] {
         unsafe {
+            if VNNI {
+                return Self::dot(sum, weights, input);
+            }
             let (input, ones) = (_mm256_set1_epi32(input), _mm256_set1_epi16(1));
             let top = _mm256_set1_epi8(-128);
             // magnitudes of the weights, their signs given to the input: 2 * 128 * 127 fits 16 bits
