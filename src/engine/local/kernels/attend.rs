@@ -115,11 +115,11 @@ where
                         }
                     }
                 }
-                for g in 0..G {
+                for (g, sums) in sums.into_iter().enumerate() {
                     let at = g * padded + page * PAGE + first;
                     let into = S::as_mut_simd_f32s(&mut self.scores[at..at + step]).0;
-                    for v in 0..2 {
-                        into[v] = simd.mul_f32s(sums[g][v], scale);
+                    for (into, sum) in into.iter_mut().zip(sums) {
+                        *into = simd.mul_f32s(sum, scale);
                     }
                 }
             }
@@ -147,10 +147,10 @@ where
                 }
             }
         }
-        for g in 0..G {
-            let at = g * dim;
-            let into = &mut self.out[at + columns.start..at + columns.end];
-            S::as_mut_simd_f32s(into).0.copy_from_slice(&sums[g]);
+        for (out, sums) in self.out.chunks_exact_mut(dim).zip(&sums) {
+            S::as_mut_simd_f32s(&mut out[columns.clone()])
+                .0
+                .copy_from_slice(sums);
         }
     }
 

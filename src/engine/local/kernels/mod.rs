@@ -1,7 +1,7 @@
 //! Products of matrices and rows on the CPU: where nearly all the time of decoding goes.
 //!
 //! A matrix is laid out once, when it is loaded, in tiles of 16 output rows ([`Tiles`]); a product reads every
-//! weight once from memory and uses it for up to eight input rows. Quantised weights stay in 8 or 4 bits and meet
+//! weight once from memory and uses it for up to sixteen input rows. Quantised weights stay in 8 or 4 bits and meet
 //! input rows that are rounded to 8 bits for each block of 32 ([`Rows`]); dense ones (f32, f16, bf16) are
 //! multiplied in f32 as they are.
 //!
@@ -21,6 +21,7 @@
 mod attend;
 mod blocks;
 mod lanes;
+mod level;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 mod product;
@@ -31,8 +32,9 @@ mod tiles;
 mod x86;
 
 pub use attend::attend;
+pub use level::Level;
 pub use rows::Rows;
-pub use run::{Level, Product, multiply, multiply_at};
+pub use run::{Product, multiply, multiply_at};
 pub use tiles::{TILE, Tiles};
 
 #[cfg(test)]

@@ -11,7 +11,11 @@ use super::tiles::BLOCK;
 /// How many bytes ahead a product asks for weights: the hardware alone does not look past a page, and where a byte
 /// takes longer to use up, a longer way ahead keeps the memory busy.
 const fn distance(rows: usize) -> usize {
-    if rows > 4 { 8192 } else { 640 }
+    match rows {
+        0..=4 => 640,
+        5..=8 => 2560,
+        _ => 8192,
+    }
 }
 
 /// Bytes ahead in a quantised matrix, whose bytes take longer than dense ones.
@@ -171,8 +175,8 @@ stored!(InBf16, Halves, true, from_bf16);
 /// Multiply `T` dense tiles, one after the other in `columns`, with rows `first..first + M`.
 ///
 /// # Safety
-/// The machine has the instructions of `L`; the rows are there, turned, and do not cross a multiple of [`BESIDE`];
-/// `columns` holds `T` times their width.
+/// The machine has the instructions of `L`; the rows are there, turned, and lie in one block of [`BESIDE`] or are
+/// whole blocks; `columns` holds `T` times their width.
 #[inline(always)]
 pub(super) unsafe fn dense<L: Lanes, S: Stored, const M: usize, const T: usize>(
     columns: &[S::Column],
@@ -182,7 +186,8 @@ pub(super) unsafe fn dense<L: Lanes, S: Stored, const M: usize, const T: usize>(
     let width = input.width;
     let block = first / BESIDE * BESIDE;
     let beside = (input.count - block).min(BESIDE);
-    debug_assert!(first + M <= block + beside && columns.len() >= T * width);
+    debug_assert!(first + M <= input.count && columns.len() >= T * width);
+    debug_assert!(first + M <= block + beside || first == block && M.is_multiple_of(BESIDE));
     // SAFETY: column < width, tile < T and row < M, the bounds that the caller vouches for
     unsafe {
         let values = input.turned.as_ptr().add(block * width + first - block);
@@ -196,7 +201,8 @@ pub(super) unsafe fn dense<L: Lanes, S: Stored, const M: usize, const T: usize>(
             });
             let values = values.add(column * beside);
             for row in 0..M {
-                let value = L::float(*values.add(row));
+                let (blocks, row_within) = (row / BESIDE, row % BESIDE);
+                let value = L::float(*values.add(blocks * BESIDE * width + row_within));
                 for tile in 0..T {
                     total[row][tile] = L::fma(weights[tile], value, total[row][tile]);
                 }

@@ -4,7 +4,7 @@ use super::tiles::BLOCK;
 use crate::simd::vectorized;
 
 /// Rows whose numbers of one column lie next to each other once turned.
-pub(super) const BESIDE: usize = 16;
+pub(super) const BESIDE: usize = 8;
 
 /// Rows `[rows, width]`, f32, beside their rounded form: signed bytes with one scale a block of 32.
 #[derive(Debug, Default)]
@@ -12,7 +12,7 @@ pub struct Rows {
     pub(super) count: usize,
     pub(super) width: usize,
     pub(super) values: Vec<f32>,
-    /// `[rows / 16, width, 16]`, the last block with as many as are left; empty until [`Rows::turn`].
+    /// `[rows / 8, width, 8]`, the last block with as many as are left; empty until [`Rows::turn`].
     pub(super) turned: Vec<f32>,
     /// Four bytes each, `[rows, width / 4]`; empty until [`Rows::round`].
     pub(super) words: Vec<i32>,

@@ -3,6 +3,7 @@
 #![allow(unsafe_code)]
 
 use super::lanes::{Floats, Lanes, Portable};
+use super::level::Level;
 #[cfg(target_arch = "aarch64")]
 use super::neon::Neon;
 use super::product::{self, Panel, Shape, Stored};
@@ -10,68 +11,25 @@ use super::rows::Rows;
 use super::tiles::{Form, Kind, Quantised, TILE, Tiles};
 #[cfg(target_arch = "x86_64")]
 use super::x86::{Avx2, Avx512};
+use std::cell::RefCell;
 use std::marker::PhantomData;
 use std::ops::Range;
-use std::sync::OnceLock;
 
 /// Tiles that are handed out together; dense kernels take as many at once.
 const GROUP: usize = 4;
+
+/// Rows, of a prompt that is, from which on halves are widened once for all of them.
+const WORTH_WIDENING: usize = 256;
+
+thread_local! {
+    /// A group of tiles, widened.
+    static WIDENED: RefCell<Vec<Floats>> = const { RefCell::new(Vec::new()) };
+}
 
 /// Work below which waking other threads costs more than it saves. A unit is a multiplication; reading a byte
 /// of weights counts as a dozen.
 const WORTH_SHARING: usize = 4_000_000;
 const READING: usize = 12;
-
-/// Instructions that kernels use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Level {
-    /// AVX-512 with VNNI.
-    Avx512,
-    /// AVX2 with FMA and VNNI.
-    AvxVnni,
-    /// AVX2 with FMA.
-    Avx2,
-    /// NEON.
-    Neon,
-    /// None in particular; compiled for the baseline of the target.
-    Portable,
-}
-
-impl Level {
-    /// What this machine has, best first; always ends with [`Level::Portable`].
-    #[must_use]
-    pub fn available() -> &'static [Self] {
-        static AVAILABLE: OnceLock<Vec<Level>> = OnceLock::new();
-        AVAILABLE.get_or_init(Self::detect)
-    }
-
-    fn detect() -> Vec<Self> {
-        let mut levels = Vec::new();
-        #[cfg(target_arch = "x86_64")]
-        {
-            use std::arch::is_x86_feature_detected as has;
-            if has!("avx512f") && has!("avx512bw") && has!("avx512vnni") {
-                levels.push(Self::Avx512);
-            }
-            if has!("avx2") && has!("fma") && has!("f16c") {
-                if has!("avxvnni") {
-                    levels.push(Self::AvxVnni);
-                }
-                levels.push(Self::Avx2);
-            }
-        }
-        #[cfg(target_arch = "aarch64")]
-        levels.push(Self::Neon);
-        levels.push(Self::Portable);
-        levels
-    }
-
-    /// The best this machine has.
-    #[must_use]
-    pub fn best() -> Self {
-        Self::available()[0]
-    }
-}
 
 /// A product that is wanted: `out = input * weights^T`, or `out += …`.
 #[derive(Debug)]
@@ -239,12 +197,25 @@ impl Job<'_> {
         input: &Rows,
         tiles: Range<usize>,
     ) {
+        // not borrowed in a closure, which would be compiled without the instructions of `L`
+        let mut wide = WIDENED.take();
         for first in tiles.clone().step_by(GROUP) {
             let last = (first + GROUP).min(tiles.end);
             let columns = &columns[first * input.width..last * input.width];
             // SAFETY: as the caller vouches for
-            unsafe { self.dense_group::<L, S>(columns, input, first..last) };
+            unsafe {
+                if S::HALVES && input.count >= WORTH_WIDENING {
+                    wide.resize(columns.len(), [0.0; TILE]);
+                    for (wide, column) in wide.iter_mut().zip(columns) {
+                        L::store(S::widen::<L>(column), wide);
+                    }
+                    self.dense_group::<L, product::InF32>(&wide, input, first..last);
+                } else {
+                    self.dense_group::<L, S>(columns, input, first..last);
+                }
+            }
         }
+        WIDENED.set(wide);
     }
 
     /// Compute up to [`GROUP`] tiles for all rows; `columns` begins with theirs.

@@ -128,7 +128,7 @@ fn dense_products_are_exact_to_f32() {
         tiles.row(36, &mut row);
         assert_eq!(row, widened[36 * width..37 * width]);
         for &level in Level::available() {
-            for count in [1, 2, 7, 8, 17, 31] {
+            for count in [1, 2, 7, 8, 17, 31, 257] {
                 let mut input = rows(count, width, 5);
                 let expected = in_f64(&widened, &input, out, width);
                 let error = error(&product(level, &tiles, &mut input), &expected);
