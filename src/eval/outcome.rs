@@ -43,10 +43,9 @@ impl Outcome {
         {
             return Err(broken.message.clone());
         }
-        let kept = errors.iter().all(|e| e.kind == ErrorKind::Engine);
         let metrics = organization.metrics();
         Ok(Self {
-            valid: kept && end == Some(RunEnd::Answered),
+            valid: organization.kept_format(),
             answer: organization.answer.clone(),
             errors: errors.iter().map(|e| e.kind).collect(),
             latency: metrics.latency,
@@ -62,6 +61,31 @@ impl Outcome {
         match &self.answer {
             Some(answer) if self.valid => answer,
             _ => "",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::org::{ErrorRecord, Step, ThreadId};
+
+    #[test]
+    fn a_tool_that_failed_breaks_no_rule_and_a_second_join_does() {
+        for (kind, valid) in [
+            (ErrorKind::Tool, true),
+            (ErrorKind::Engine, true),
+            (ErrorKind::JoinTwice, false),
+        ] {
+            let mut org = Organization::new(2, 0.5);
+            org.end = Some(RunEnd::Answered);
+            org.errors.push(ErrorRecord {
+                kind,
+                thread: ThreadId::ORGANIZER,
+                step: Step(1),
+                message: String::new(),
+            });
+            assert_eq!(Outcome::of(&org).unwrap().valid, valid, "{kind:?}");
         }
     }
 }

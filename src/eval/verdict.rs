@@ -1,6 +1,6 @@
 //! What the answer of one session is worth, for its screen and for scripts.
 
-use crate::org::{ErrorKind, Organization, RunEnd};
+use crate::org::Organization;
 use crate::record::Header;
 use crate::task::{DEFAULT_LAMBDA, Format, Report, Reward, Task};
 
@@ -10,12 +10,11 @@ use crate::task::{DEFAULT_LAMBDA, Format, Report, Reward, Task};
 pub fn verdict(header: &Header, org: &Organization) -> Option<Report> {
     let task = Task::parse(header.task.as_deref()?, 0).ok()?;
     let checked = task.check(org.answer.as_deref().unwrap_or_default());
-    let kept = org.end == Some(RunEnd::Answered)
-        && org
-            .errors
-            .iter()
-            .all(|e| matches!(e.kind, ErrorKind::Engine | ErrorKind::Tool));
-    let format = if kept { Format::Valid } else { Format::Broken };
+    let format = if org.kept_format() {
+        Format::Valid
+    } else {
+        Format::Broken
+    };
     let r_eta = org
         .recorded_metrics
         .map_or_else(|| org.metrics().r_eta, |metrics| metrics.r_eta);

@@ -15,7 +15,7 @@ use super::approval::AskRecord;
 use super::branch::{BranchRecord, Trail};
 use super::breakpoint::{Breakpoint, BreakpointRecord};
 use super::command::Switch;
-use super::event::{Role, RunEnd, ThreadEnd, WaitOn};
+use super::event::{ErrorKind, Role, RunEnd, ThreadEnd, WaitOn};
 use super::ids::{BranchId, Seq, ThreadId};
 use super::metrics::{Metrics, measure};
 use super::plan::PlanBoard;
@@ -216,6 +216,15 @@ impl Organization {
             && !thread.paused
             && thread.seat.decodes()
             && self.asked_of(thread.id).is_none()
+    }
+
+    /// Whether it answered, and kept every rule of the protocol until then. An engine or a tool that failed
+    /// breaks none.
+    #[must_use]
+    pub fn kept_format(&self) -> bool {
+        let broken =
+            |error: &ErrorRecord| !matches!(error.kind, ErrorKind::Engine | ErrorKind::Tool);
+        self.end == Some(RunEnd::Answered) && !self.errors.iter().any(broken)
     }
 
     /// What waits for a person's word, oldest first.
