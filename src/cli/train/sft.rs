@@ -9,6 +9,7 @@ use crate::cli::{Exit, Usage, output};
 use crate::engine::local::config::Config;
 use crate::engine::local::folder_text;
 use crate::learn::checkpoint::Precision;
+use crate::learn::checkpoint::{copy_companions, read_tokenizer};
 use crate::learn::dataset::{Dataset, Spec as Traces, Threads};
 use crate::learn::dataset_file::{Trace, read};
 use crate::learn::dataset_text::{Order, TextExamples};
@@ -55,17 +56,10 @@ enum Words {
 }
 
 impl Words {
-    fn write(&self, folder: &Path) -> std::io::Result<()> {
+    fn write(&self, folder: &Path) -> anyhow::Result<()> {
         match self {
-            Self::Small(threads) => small::write_words(folder, *threads),
-            Self::Of(from) => {
-                for name in crate::learn::checkpoint::COMPANIONS {
-                    if from.join(name).is_file() {
-                        std::fs::copy(from.join(name), folder.join(name))?;
-                    }
-                }
-                Ok(())
-            }
+            Self::Small(threads) => Ok(small::write_words(folder, *threads)?),
+            Self::Of(from) => Ok(copy_companions(from, folder)?),
         }
     }
 }
@@ -266,7 +260,7 @@ fn from_file(args: &SftArgs, file: &Path) -> anyhow::Result<Lesson> {
     };
     let learned = encode(learned, Order::Drawn(args.seed))?;
     let held_out = encode(held_out, Order::AsListed)?;
-    let tokenizer = serde_json::from_slice(&std::fs::read(folder.join("tokenizer.json"))?)?;
+    let tokenizer = read_tokenizer(&folder)?;
     Ok(Lesson {
         name: format!("{} ({} threads)", file.display(), learned.count()),
         held_out_count: HELD_OUT.min(held_out.count() as u64),

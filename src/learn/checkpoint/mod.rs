@@ -5,21 +5,16 @@
 //! then renamed into it.
 
 mod atomic;
+mod beside;
 mod model;
 mod state;
 
 pub use atomic::write as write_atomically;
+pub use beside::{copy_companions, read_tokenizer};
 pub use model::{Precision, config_json, read_weights, save};
 pub use state::State;
 
 use std::path::{Path, PathBuf};
-
-/// Files of a model folder beside config, weights and tokenizer; not every checkpoint has all of them.
-pub const COMPANIONS: [&str; 3] = [
-    "tokenizer_config.json",
-    "generation_config.json",
-    "chat_template.jinja",
-];
 
 /// Why something could not be written or read.
 #[derive(Debug, thiserror::Error)]

@@ -24,8 +24,7 @@ pub use unit::{RewardShape, Score, Unit};
 use super::optimizer::{Rates, Schedule};
 use super::training::{End, LowRank, Progress};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::task::Task;
 
@@ -169,13 +168,6 @@ pub struct Report {
     pub model: PathBuf,
     /// The best.
     pub best_model: PathBuf,
-}
-
-/// `tokenizer.json` of a model folder.
-fn tokenizer(folder: &Path) -> Result<Value, String> {
-    let path = folder.join("tokenizer.json");
-    let text = std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
-    serde_json::from_str(&text).map_err(|e| format!("{}: {e}", path.display()))
 }
 
 #[cfg(test)]

@@ -4,10 +4,11 @@ use super::line::{HeldOut, Line, Means, latency_chart, rewards_chart};
 use super::objective::{Drawn, Tally, policy_gradient};
 use super::rollout::{Ride, Rollout};
 use super::unit::{Trace, Unit, advantages};
-use super::{Observer, Report, Settings, Spec, Start, tokenizer};
-use crate::engine::local::config::Config;
+use super::{Observer, Report, Settings, Spec, Start};
+use crate::engine::local::folder_text;
 use crate::learn::checkpoint::{
-    self, COMPANIONS, Precision, State, config_json, read_weights, save, write_atomically,
+    self, Precision, State, config_json, copy_companions, read_tokenizer, read_weights, save,
+    write_atomically,
 };
 use crate::learn::network::{Learned, Network, Replicas, initial};
 use crate::learn::ops::log_sum_exp;
@@ -93,18 +94,11 @@ fn check(spec: &Spec) -> Result<(), Error> {
     Ok(())
 }
 
-fn read_config(folder: &Path) -> Result<Config, Error> {
-    let path = folder.join("config.json");
-    let text = std::fs::read_to_string(&path).map_err(|e| checkpoint::Error::io(&path, e))?;
-    let json: Value =
-        serde_json::from_str(&text).map_err(|e| checkpoint::Error::content(&path, e))?;
-    Config::from_hf(&json).map_err(|e| checkpoint::Error::content(&path, e).into())
-}
-
 impl<'a> Training<'a> {
     fn begin(spec: &'a Spec, places: Places) -> Result<Self, Error> {
         let settings = &spec.settings;
-        let network = Network::new(read_config(&spec.model)?).map_err(Error::Settings)?;
+        let (config, _) = folder_text(&spec.model).map_err(|e| Error::Settings(e.to_string()))?;
+        let network = Network::new(config).map_err(Error::Settings)?;
         let first = || match settings.start {
             Start::Random => Ok(initial(network.layout(), settings.seed)),
             Start::Model { .. } => Ok(read_weights(&spec.model, &network)?),
@@ -122,7 +116,7 @@ impl<'a> Training<'a> {
         Ok(Self {
             rollout: spec.folder.join("rollout"),
             best: spec.folder.join("best"),
-            tokenizer: tokenizer(&spec.model).map_err(Error::Settings)?,
+            tokenizer: read_tokenizer(&spec.model)?,
             replicas: Replicas::new(settings.replicas, network.layout().size()),
             reference,
             subject,
@@ -380,15 +374,7 @@ impl<'a> Training<'a> {
             &self.tokenizer,
             precision,
         )?;
-        for name in COMPANIONS {
-            let from = self.spec.model.join(name);
-            match std::fs::read(&from) {
-                Ok(bytes) => write_atomically(&folder.join(name), &bytes)?,
-                Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
-                Err(e) => return Err(checkpoint::Error::io(&from, e).into()),
-            }
-        }
-        Ok(())
+        Ok(copy_companions(&self.spec.model, folder)?)
     }
 
     /// Everything to disk, the state last: whatever is cut short before is done again from the state before.
