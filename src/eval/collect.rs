@@ -1,14 +1,13 @@
-//! Runs what an evaluation needs, over one engine.
+//! Runs what an evaluation needs, over one engine or several.
 
 use super::outcome::{Outcome, Outcomes};
 use super::report::{Report, report};
 use super::run::{Run, Spec};
 use crate::engine::{Engine, EngineError, Wrapped};
-use crate::live::{Arrival, Keep, OpenEngine, travel_together};
+use crate::live::{Arrival, Keep, OpenEngine, RunConfig, travel_side_by_side, travel_together};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::channel;
 
 /// Who is told about finished runs.
 pub trait Observer {
@@ -68,13 +67,19 @@ pub fn collect(
     meter: &Meter,
     observer: &mut dyn Observer,
 ) -> Result<(), Error> {
-    ride(engine, spec, runs, meter, |run, outcome| {
-        take(run, outcome, outcomes, observer)
-    })
+    let (runs, configs) = configs(spec, runs);
+    let mut heard = Ok(());
+    let arrived = |arrival: Arrival| {
+        heard = outcome_of(&arrival, meter)
+            .and_then(|outcome| take(*runs[arrival.number], outcome, outcomes, observer));
+        goes_on(&heard)
+    };
+    let engine = metered(engine, meter.clone());
+    travel_together(engine, spec.width, Keep::State, configs, arrived)?;
+    heard
 }
 
-/// The same over several engines, each on a thread of its own. What comes of a run does not depend on it; many small
-/// steps at once keep more cores busy than one.
+/// The same over several engines side by side. What comes of a run does not depend on it.
 ///
 /// # Errors
 /// As [`collect`], and where an engine does not open.
@@ -86,35 +91,27 @@ pub fn collect_side_by_side(
     meter: &Meter,
     observer: &mut dyn Observer,
 ) -> Result<(), Error> {
-    let count = engines.len();
-    std::thread::scope(|scope| {
-        let (to, from) = channel();
-        for (i, open) in engines.into_iter().enumerate() {
-            let to = to.clone();
-            scope.spawn(move || {
-                let own: Vec<Run> = runs.iter().skip(i).step_by(count).copied().collect();
-                // when nobody listens any more, the evaluation is over
-                let sent = |run, outcome| to.send(Ok((run, outcome))).map_err(|_| Error::Stopped);
-                let end = open()
-                    .map_err(Error::Model)
-                    .and_then(|engine| ride(engine, spec, &own, meter, sent));
-                if let Err(why) = end {
-                    let _ = to.send(Err(why));
-                }
-            });
-        }
-        drop(to);
-        let mut stopped = Ok(());
-        for message in from {
-            match message {
-                Ok((run, outcome)) => take(run, outcome, outcomes, observer)?,
-                // the others stop too, and what they finished before is on its way
-                Err(Error::Stopped) => stopped = Err(Error::Stopped),
-                Err(why) => return Err(why),
-            }
-        }
-        stopped
-    })
+    let (runs, configs) = configs(spec, runs);
+    let engines = engines
+        .into_iter()
+        .map(|open| -> OpenEngine {
+            let meter = meter.clone();
+            Box::new(move || Ok(metered(open()?, meter)))
+        })
+        .collect();
+    let mut told = Ok(());
+    travel_side_by_side(
+        engines,
+        spec.width,
+        Keep::State,
+        &configs,
+        |arrival| outcome_of(&arrival, meter),
+        |number, outcome| {
+            told = take(*runs[number], outcome, outcomes, observer);
+            goes_on(&told)
+        },
+    )?;
+    told
 }
 
 fn take(
@@ -128,37 +125,29 @@ fn take(
     told.map_err(Error::Observer)
 }
 
-/// Runs each of `runs`; `ended` hears of each and may break off.
-fn ride(
-    engine: Box<dyn Engine>,
-    spec: &Spec,
-    runs: &[Run],
-    meter: &Meter,
-    mut ended: impl FnMut(Run, Outcome) -> Result<(), Error>,
-) -> Result<(), Error> {
-    let (runs, configs): (Vec<&Run>, Vec<_>) = runs
-        .iter()
+/// The runs that there is anything to run for, with what is asked of each.
+fn configs<'r>(spec: &Spec, runs: &'r [Run]) -> (Vec<&'r Run>, Vec<RunConfig>) {
+    runs.iter()
         .filter_map(|run| Some((run, spec.config(run)?)))
-        .unzip();
-    let metered = metered(engine, meter.clone());
-    let mut failed = None;
-    let arrived = |arrival: Arrival| {
-        let outcome = Outcome::of(&arrival.finished.organization);
-        let heard = match outcome {
-            Ok(outcome) => ended(*runs[arrival.number], outcome),
-            Err(_) if meter.stopped() => Err(Error::Stopped),
-            Err(why) => Err(Error::Engine(why)),
-        };
-        match heard {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(why) => {
-                failed = Some(why);
-                ControlFlow::Break(())
-            }
+        .unzip()
+}
+
+/// What a run came to; an engine that broke off because it was told to is no fault.
+fn outcome_of(arrival: &Arrival, meter: &Meter) -> Result<Outcome, Error> {
+    Outcome::of(&arrival.finished.organization).map_err(|why| {
+        if meter.stopped() {
+            Error::Stopped
+        } else {
+            Error::Engine(why)
         }
-    };
-    travel_together(metered, spec.width, Keep::State, configs, arrived)?;
-    failed.map_or(Ok(()), Err)
+    })
+}
+
+fn goes_on(so_far: &Result<(), Error>) -> ControlFlow<()> {
+    match so_far {
+        Ok(()) => ControlFlow::Continue(()),
+        Err(_) => ControlFlow::Break(()),
+    }
 }
 
 /// Evaluates all contenders over one engine, in memory.

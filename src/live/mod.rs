@@ -7,6 +7,7 @@
 //! | `begin`, `restore` | a fresh session; one that goes on |
 //! | `launch` | a session on its own thread |
 //! | `convoy` | many sessions over one engine |
+//! | `side_by_side` | many sessions over several engines |
 //! | `settle` | from one step's tokens to events |
 //! | `deed` | what takes effect by the protocol: Forks, Joins, the answer |
 //! | `ending` | how a run ends |
@@ -53,6 +54,7 @@ mod runner;
 mod seat;
 mod session;
 mod settle;
+mod side_by_side;
 mod splice;
 mod steer;
 mod subtree;
@@ -70,5 +72,6 @@ pub use mailbox::{Batch, Mailbox, Phase, Report};
 pub use orders::{At, Order, OrderError, parse as parse_orders};
 pub use rescan::ProtocolRescan;
 pub use session::{Audience, Finished, Session};
+pub use side_by_side::travel_side_by_side;
 pub use take_over::Departure;
 pub use tool::{Program, Tool, ToolSet};

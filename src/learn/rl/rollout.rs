@@ -4,13 +4,11 @@ use super::unit::{RewardShape, Score, Unit, score};
 use crate::engine::local::{self, Options};
 use crate::engine::{EngineError, Sampling};
 use crate::learn::training::Error;
-use crate::live::{Arrival, Keep, RunConfig, travel_together};
+use crate::live::{Arrival, Keep, OpenEngine, RunConfig, travel_side_by_side};
 use crate::record::PoolPolicy;
 use crate::task::Task;
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::channel;
 
 /// Sessions that decode at once. More make larger products and cost more memory.
 const WIDTH: usize = 48;
@@ -49,8 +47,7 @@ impl Ride {
     }
 }
 
-/// Runs made with one model, shared out over threads with an engine each: engines that share a computation
-/// would wait for each other at every product.
+/// Runs made with one model, shared out over engines side by side.
 #[derive(Debug, Clone, Copy)]
 pub struct Rollout<'a> {
     /// The model.
@@ -102,54 +99,26 @@ impl Rollout<'_> {
         decoded: impl Fn(&T) -> usize,
         mut done: impl FnMut(usize) -> ControlFlow<()>,
     ) -> Result<Vec<T>, Error> {
-        let replicas = self.replicas.clamp(1, rides.len().max(1));
-        let (stop, make) = (AtomicBool::new(false), &make);
+        let engines = (0..self.replicas.clamp(1, rides.len().max(1)))
+            .map(|_| self.engine())
+            .collect();
+        let configs: Vec<RunConfig> = rides.iter().map(Ride::config).collect();
         let mut made: Vec<Option<T>> = rides.iter().map(|_| None).collect();
-        std::thread::scope(|scope| {
-            let (to, from) = channel();
-            let threads: Vec<_> = (0..replicas)
-                .map(|replica| {
-                    let (to, stop) = (to.clone(), &stop);
-                    scope.spawn(move || {
-                        let own = rides.iter().enumerate().skip(replica).step_by(replicas);
-                        let own: Vec<(usize, &Ride)> = own.collect();
-                        let configs = own.iter().map(|(_, ride)| ride.config());
-                        let engine = local::open(self.folder, &options())?;
-                        let mut broken = None;
-                        travel_together(engine, WIDTH, keep, configs, |arrival| {
-                            let (place, ride) = own[arrival.number];
-                            let heard = match make(&arrival, &ride.task) {
-                                Ok(one) => to.send((place, one)).is_ok(),
-                                Err(why) => {
-                                    broken = Some(EngineError::Device(why));
-                                    false
-                                }
-                            };
-                            if heard && !stop.load(Ordering::Relaxed) {
-                                ControlFlow::Continue(())
-                            } else {
-                                ControlFlow::Break(())
-                            }
-                        })?;
-                        broken.map_or(Ok(()), Err)
-                    })
-                })
-                .collect();
-            drop(to);
-            for (place, one) in from {
-                if done(decoded(&one)).is_break() {
-                    stop.store(true, Ordering::Relaxed);
-                }
-                made[place] = Some(one);
-            }
-            for thread in threads {
-                thread
-                    .join()
-                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-            }
-            Ok(())
-        })
-        .map(|()| made.into_iter().flatten().collect())
+        let make = |arrival: Arrival| -> Result<T, Error> {
+            make(&arrival, &rides[arrival.number].task)
+                .map_err(|why| EngineError::Device(why).into())
+        };
+        travel_side_by_side(engines, WIDTH, keep, &configs, make, |place, one| {
+            let goes_on = done(decoded(&one));
+            made[place] = Some(one);
+            goes_on
+        })?;
+        Ok(made.into_iter().flatten().collect())
+    }
+
+    fn engine(&self) -> OpenEngine {
+        let folder = self.folder.to_owned();
+        Box::new(move || local::open(&folder, &options()))
     }
 }
 
