@@ -9,6 +9,7 @@
 //! Not here: files, offsets, and what to do about a line that does not parse.
 
 mod body;
+mod shapes;
 
 use crate::org::{Author, Body, BranchId, Event, Seq, Step, TextBytes, ThreadId};
 use body::parse_body;

@@ -2,16 +2,13 @@
 //!
 //! Token records are not here: they take the quick way.
 
-use super::{Envelope, LineError, MAX_COUNT, MAX_NUMBER, TokensLine, check, text_bytes};
-use crate::org::{
-    ActionKind, Anchor, AskKind, Body, Command, ErrorKind, Metrics, OpKind, Organization, Outcome,
-    Place, PlanChange, Role, RunEnd, Seat, Seq, SpliceKind, TextMark, TextStand, ThreadEnd,
-    ThreadId, Turn, Verdict, WaitOn,
+use super::shapes::{
+    ActionBody, AskBody, BranchBody, DecidedBody, EndBody, ErrorBody, KeyframeBody, MarkBody,
+    RunEndBody, SpliceBody, ThreadBody, VetoBody, WaitBody,
 };
-use serde::de::{DeserializeOwned, Error as _};
-use serde::{Deserialize, Deserializer};
-use serde_json::value::RawValue;
-use std::collections::BTreeMap;
+use super::{Envelope, LineError, MAX_COUNT, MAX_NUMBER, TokensLine, check, text_bytes};
+use crate::org::{Body, Command, Metrics, OpKind, Organization, Outcome, PlanChange, Seq};
+use serde::de::DeserializeOwned;
 
 /// Fields that commands have; what else a line holds belongs to the envelope or to a newer version.
 const COMMAND_FIELDS: [&str; 17] = [
@@ -33,159 +30,6 @@ const COMMAND_FIELDS: [&str; 17] = [
     "guard",
     "set",
 ];
-
-/// A float with all its digits: serde_json's quick way may be off in the last place.
-struct Exact(f64);
-
-impl<'de> Deserialize<'de> for Exact {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        <&RawValue>::deserialize(deserializer)?
-            .get()
-            .parse()
-            .map(Self)
-            .map_err(|_| D::Error::custom("expected a number"))
-    }
-}
-
-#[derive(Deserialize)]
-struct ThreadBody {
-    role: Role,
-    #[serde(default)]
-    seat: Seat,
-    query: String,
-    #[serde(default)]
-    prompt: Vec<u32>,
-}
-
-#[derive(Deserialize)]
-struct ActionBody {
-    action: ActionKind,
-    span: (u64, u64),
-    at: u64,
-    #[serde(default)]
-    child: Option<ThreadId>,
-    #[serde(default)]
-    text: String,
-    #[serde(default)]
-    anchor: Option<Anchor>,
-}
-
-#[derive(Deserialize)]
-struct WaitBody {
-    on: WaitOn,
-}
-
-#[derive(Deserialize)]
-struct SpliceBody {
-    splice: SpliceKind,
-    ids: Vec<u32>,
-    #[serde(default)]
-    text: Option<String>,
-    #[serde(default)]
-    b64: Option<String>,
-    #[serde(default)]
-    of: Option<ThreadId>,
-    #[serde(default)]
-    result: Option<ThreadEnd>,
-    #[serde(default)]
-    shortened: bool,
-    #[serde(default)]
-    prev: Option<u64>,
-}
-
-#[derive(Deserialize)]
-struct VetoBody {
-    ids: Vec<u32>,
-    #[serde(default)]
-    text: Option<String>,
-    #[serde(default)]
-    b64: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct ErrorBody {
-    error: ErrorKind,
-    #[serde(default)]
-    span: Option<(u64, u64)>,
-    #[serde(default)]
-    message: String,
-}
-
-#[derive(Deserialize)]
-struct EndBody {
-    end: ThreadEnd,
-}
-
-#[derive(Deserialize)]
-struct RunEndBody {
-    end: RunEnd,
-    #[serde(default)]
-    answer: Option<String>,
-    metrics: MetricsBody,
-}
-
-/// [`Metrics`], every float exact.
-#[derive(Deserialize)]
-struct MetricsBody {
-    #[serde(rename = "T")]
-    latency: u64,
-    #[serde(rename = "T_without_you", default)]
-    latency_without_people: Option<u64>,
-    eta: Exact,
-    eta_over_c: Exact,
-    r_eta: Exact,
-    work: u64,
-    speedup: Exact,
-    lived_steps: u64,
-    wall_ms: Exact,
-    decoded: u64,
-    tok_per_s: Exact,
-}
-
-#[derive(Deserialize)]
-struct AskBody {
-    number: u32,
-    ask: AskKind,
-    #[serde(default)]
-    index: Option<u16>,
-    #[serde(default)]
-    text: String,
-    #[serde(default)]
-    span: Option<(u64, u64)>,
-}
-
-#[derive(Deserialize)]
-struct DecidedBody {
-    number: u32,
-    verdict: Verdict,
-    #[serde(default)]
-    text: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct MarkBody {
-    name: String,
-}
-
-#[derive(Deserialize)]
-struct KeyframeBody {
-    state: Box<Organization>,
-    #[serde(default)]
-    texts: BTreeMap<ThreadId, TextMark>,
-    #[serde(default)]
-    prev_keyframe: Option<u64>,
-}
-
-#[derive(Deserialize)]
-struct BranchBody {
-    from: Place,
-    turn: Turn,
-    #[serde(default)]
-    token: Option<u64>,
-    state: Box<Organization>,
-    #[serde(default)]
-    texts: BTreeMap<ThreadId, TextStand>,
-}
 
 /// Reads the body, and for text records where the one before lies.
 pub(super) fn parse_body(

@@ -1,5 +1,6 @@
 use super::*;
 use crate::org::{Author, BranchId, Seq, Step, TextBytes, ThreadId};
+use std::time::Duration;
 
 /// What a test sees of a disk.
 #[derive(Default)]
