@@ -3,77 +3,18 @@
 //! A TOML or JSON file. Lengths may be drawn; the draws of a thread depend on the seed, the number of the
 //! organization and the thread, on nothing else, so that all capacities are compared on the same ones.
 
+mod length;
+
+pub use length::Length;
+
 use crate::org::{MAX_DEPTH, MAX_INDEX, Op, OpKind, ThreadId, Trace};
 use crate::task::rng::Rng;
+use length::MOST_TOKENS;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
 /// Most threads of one organization.
 const MOST_THREADS: usize = 4096;
-
-/// Most tokens of one stretch.
-const MOST_TOKENS: f64 = 1e9;
-
-/// How long something takes, in tokens.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Length {
-    /// Any whole number from the first to the second, each as likely.
-    Uniform([u64; 2]),
-    /// Mean and standard deviation of a normal distribution, cut off at 0.
-    Normal([f64; 2]),
-    /// Median, and standard deviation of the logarithm.
-    Lognormal([f64; 2]),
-    /// Mean of an exponential distribution.
-    Exponential(f64),
-    /// One of these, each as likely.
-    Choice(Vec<u64>),
-}
-
-impl Length {
-    fn check(&self) -> Result<(), String> {
-        let sound = match self {
-            Self::Uniform([low, high]) => low <= high && *high as f64 <= MOST_TOKENS,
-            Self::Normal([mean, spread]) => fine(*mean) && fine(*spread),
-            Self::Lognormal([median, spread]) => {
-                fine(*median) && *median > 0.0 && (0.0..=5.0).contains(spread)
-            }
-            Self::Exponential(mean) => fine(*mean),
-            Self::Choice(of) => !of.is_empty() && of.iter().all(|n| *n as f64 <= MOST_TOKENS),
-        };
-        if sound {
-            return Ok(());
-        }
-        Err(format!(
-            "{self:?} is no length: expected uniform = [low, high], normal = [mean, deviation], lognormal = \
-             [median, deviation of the logarithm up to 5], exponential = mean or choice = [n, …], up to 1e9 tokens"
-        ))
-    }
-
-    fn draw(&self, rng: &mut Rng) -> u64 {
-        let tokens = match self {
-            Self::Uniform([low, high]) => {
-                let span = usize::try_from(high - low + 1).unwrap_or(usize::MAX);
-                return low + rng.below(span) as u64;
-            }
-            Self::Choice(of) => return rng.choose(of).copied().unwrap_or_default(),
-            Self::Normal([mean, spread]) => mean + spread * normal(rng),
-            Self::Lognormal([median, spread]) => median * (spread * normal(rng)).exp(),
-            Self::Exponential(mean) => -mean * (1.0 - rng.unit()).ln(),
-        };
-        tokens.round().clamp(0.0, MOST_TOKENS) as u64
-    }
-}
-
-fn fine(x: f64) -> bool {
-    (0.0..=MOST_TOKENS).contains(&x)
-}
-
-/// A draw from the standard normal distribution (Box and Muller 1958).
-fn normal(rng: &mut Rng) -> f64 {
-    let radius = (-2.0 * (1.0 - rng.unit()).ln()).sqrt();
-    radius * (std::f64::consts::TAU * rng.unit()).cos()
-}
 
 /// One thing that a thread does.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -331,115 +272,4 @@ fn named(name: &str) -> Result<Vec<ThreadId>, String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const CHAIN: &str = r#"
-        tag = 3
-        [threads.organizer]
-        does = ["fork 1 5", 5, "join 1", 3]
-        [threads.1]
-        does = ["fork 1 5", 10, "join 1", 4]
-        [threads."1.1"]
-        does = [20]
-    "#;
-
-    #[test]
-    fn a_description_gives_the_counts_it_says() {
-        let plan = Plan::parse(CHAIN, false).unwrap();
-        assert!(!plan.draws());
-        let traces = plan.organization(1, 0);
-        let tokens: Vec<u64> = traces.iter().map(|t| t.tokens).collect();
-        assert_eq!(tokens, [16, 22, 20]);
-        assert_eq!(crate::org::simulate(&traces, 3).latency, 37);
-        let json = r#"{"threads": {"organizer": {"does": [{"choice": [7]}]}}}"#;
-        assert_eq!(
-            Plan::parse(json, true).unwrap().organization(0, 0)[0].tokens,
-            7
-        );
-    }
-
-    #[test]
-    fn ranges_stand_for_their_threads_and_each_draws_for_itself() {
-        let text = r#"
-            threads.organizer.does = ["fork 1-3", "join 1-3"]
-            threads.1-3.does = ["fork 1-2", { uniform = [10, 1000] }]
-            threads."1-3.1-2".does = [{ lognormal = [40, 0.5] }]
-        "#;
-        let plan = Plan::parse(text, false).unwrap();
-        let traces = plan.organization(7, 0);
-        assert_eq!(traces.len(), 10);
-        let mut drawn: Vec<u64> = traces[1..].iter().map(|t| t.tokens).collect();
-        drawn.sort_unstable();
-        drawn.dedup();
-        assert!(drawn.len() > 6, "{drawn:?}");
-        assert_eq!(traces, plan.organization(7, 0));
-        assert_ne!(traces, plan.organization(7, 1));
-        assert_ne!(traces, plan.organization(8, 0));
-    }
-
-    #[test]
-    fn draws_have_the_mean_they_are_said_to_have() {
-        for (length, mean) in [
-            ("{ uniform = [10, 30] }", 20.0),
-            ("{ normal = [50, 5] }", 50.0),
-            ("{ exponential = 30 }", 30.0),
-            ("{ lognormal = [20, 0.5] }", 20.0 * (0.125_f64).exp()),
-            ("{ choice = [1, 5, 30] }", 12.0),
-        ] {
-            let plan = Plan::parse(&format!("threads.organizer.does = [{length}]"), false).unwrap();
-            let sum: u64 = (0..4000).map(|i| plan.organization(3, i)[0].tokens).sum();
-            let found = sum as f64 / 4000.0;
-            assert!((found / mean - 1.0).abs() < 0.06, "{length}: {found}");
-        }
-    }
-
-    #[test]
-    fn what_does_not_hold_together_is_explained() {
-        for (text, why) in [
-            ("", "missing field `threads`"),
-            ("threads.1.does = [3]", "no thread `organizer`"),
-            (
-                "threads.organizer.does = [\"fork 1\"]",
-                "no thread 1 is described",
-            ),
-            (
-                "threads.organizer.does = [\"join 1\"]",
-                "joins 1 before it forks it",
-            ),
-            ("threads.organizer.does = [\"dance 1\"]", "nothing to do"),
-            ("threads.organizer.does = [\"fork 3-1\"]", "nothing to do"),
-            (
-                "threads.organizer.does = [-1]",
-                "expected a number of tokens",
-            ),
-            (
-                "threads.organizer.does = [{ uniform = [9, 3] }]",
-                "no length",
-            ),
-            (
-                "threads.organizer.does = []\nthreads.2.does = []",
-                "nobody forks it",
-            ),
-            (
-                "threads.organizer.does = []\nthreads.x.does = []",
-                "no name for threads",
-            ),
-            (
-                "threads.organizer.does = []\nthreads.\"1-99.1-99\".does = []",
-                "more than 4096",
-            ),
-            (
-                "threads.organizer.does = []\nthreads.\"1.1.1.1.1\".does = []",
-                "at most 4 levels",
-            ),
-            (
-                "threads.organizer.does = [\"fork 1-2\"]\nthreads.1-2.does = []\nthreads.2.does = []",
-                "described twice",
-            ),
-        ] {
-            let error = Plan::parse(text, false).unwrap_err();
-            assert!(error.contains(why), "{text}: {error}");
-        }
-    }
-}
+mod tests;
