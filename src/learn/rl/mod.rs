@@ -23,10 +23,9 @@ pub use unit::{RewardShape, Score, Unit};
 
 use super::optimizer::{Rates, Schedule};
 use super::training::{End, LowRank, Progress};
+use crate::task::Task;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
-
-use crate::task::Task;
 
 /// What decides the resulting weights.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

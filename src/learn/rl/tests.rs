@@ -3,6 +3,7 @@ use crate::engine::embedded;
 use crate::learn::training::Error;
 use crate::task::sets::Set;
 use std::fs;
+use std::path::Path;
 
 fn spec(folder: &Path) -> Spec {
     let model = folder.join("start");
