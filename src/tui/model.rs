@@ -5,7 +5,9 @@
 //! except that panes remember how they wrapped their text. No I/O, no clock: `now` comes with each
 //! input.
 
+mod fold;
 mod parts;
+mod place;
 mod state;
 
 pub use state::CAPTION_MARGINS;
@@ -21,22 +23,18 @@ use super::compared::Compared;
 use super::demo::Demo;
 use super::ideal::Ideal;
 use super::keymap::Keymap;
-use super::layout::{self, Choice, Screen, Wanted};
+use super::layout::Choice;
 use super::letter::Letter;
 use super::look::Look;
 use super::popup::{Draft, Popup};
 use super::rate::Rate;
 use super::rewrite::Rewrite;
-use super::text::{Transcript, text_width};
 use super::thread_view::ThreadView;
-use super::update::keep;
-use super::widget::timeline::geometry::Axis;
 use crate::eval::verdict;
 use crate::live::Report;
-use crate::org::{Body, Command, Event, Organization, Outcome, Seat, ThreadId};
-use crate::record::{Header, RestoredThread};
+use crate::org::{Organization, ThreadId};
+use crate::record::Header;
 use crate::task::Report as Verdict;
-use ratatui::layout::Rect;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -173,123 +171,6 @@ impl Model {
         verdict(self.header.as_ref()?, &self.organization)
     }
 
-    /// Takes in the header: the organization begins.
-    pub fn begin(&mut self, header: Box<Header>) {
-        if self.organization.next_seq.0 == 0 {
-            self.organization = Organization::new(header.capacity, header.tau);
-        }
-        self.header = Some(header);
-    }
-
-    /// Forgets what was folded, to begin again from another place of a recording.
-    pub fn restart(&mut self, organization: Organization, views: BTreeMap<ThreadId, ThreadView>) {
-        self.organization = organization;
-        let mut views = views;
-        self.threads = self
-            .organization
-            .threads()
-            .map(|t| {
-                let unread = || ThreadView::with_text(Transcript::default(), t.tokens);
-                (t.id, views.remove(&t.id).unwrap_or_else(unread))
-            })
-            .collect();
-        self.ideal.forget();
-        self.rate = Rate::default();
-        if let Some(demo) = &mut self.demo {
-            demo.recall(&self.organization);
-        }
-        if let Some(search) = &mut self.search {
-            search.current = None;
-        }
-    }
-
-    /// Tells the texts of the threads anew: the organization has gone to another place.
-    pub fn retell(&mut self, contexts: &BTreeMap<ThreadId, RestoredThread>) {
-        let us = self.organization.now.us;
-        self.threads = contexts
-            .iter()
-            .map(|(id, context)| (*id, ThreadView::of(context, us)))
-            .collect();
-        self.ideal.forget();
-        self.timeline.cursor = None;
-        if let Some(search) = &mut self.search {
-            search.current = None;
-        }
-    }
-
-    /// Folds one event.
-    pub fn apply(&mut self, event: &Event) {
-        self.last_event = self.now;
-        if let (Body::Thread { prompt, .. }, Some(id)) = (&event.body, event.thread) {
-            self.threads
-                .insert(id, ThreadView::new(prompt.clone(), event.us));
-        }
-        self.organization.apply(event);
-        if let Some(demo) = &mut self.demo {
-            demo.note(event, &self.organization);
-        }
-        if let Some(view) = event.thread.and_then(|id| self.threads.get_mut(&id)) {
-            view.apply(event);
-        }
-        match &event.body {
-            Body::Tokens { ids, .. } => self.rate.add(event.us, ids.len() as u64),
-            Body::Effect { outcome } => self.tell_outcome(event, outcome),
-            Body::Ask { number, .. } => {
-                self.ask_since.insert(*number, self.now);
-            }
-            Body::Error { message, .. } => {
-                let who = event.thread.unwrap_or(ThreadId::ORGANIZER);
-                self.say(format!("{who}: {message}"));
-            }
-            _ => {}
-        }
-    }
-
-    /// Says what became of a command where the screen does not show it by itself.
-    fn tell_outcome(&mut self, event: &Event, outcome: &Outcome) {
-        let command = self
-            .organization
-            .commands
-            .iter()
-            .rev()
-            .find(|c| Some(c.seq) == event.cause)
-            .map(|c| c.command.clone());
-        let Some(command) = command else {
-            return;
-        };
-        let settled = !matches!(outcome, Outcome::Queued { .. });
-        if settled && matches!(command, Command::Pause { thread: None }) {
-            self.pause_asked = false;
-        }
-        if let (Command::Speed { tokens_per_s }, Outcome::Done) = (&command, outcome) {
-            self.speed_limit = *tokens_per_s;
-        }
-        match outcome {
-            Outcome::Refused { why } => {
-                self.say(format!("{}: refused: {why}", command.name()));
-                if let Command::Text { thread, text } | Command::Submit { thread, text } = command
-                    && self.feed == Feed::Live
-                {
-                    keep(self, thread, &text);
-                }
-            }
-            Outcome::Queued { why } => self.say(format!("{}: queued: {why}", command.name())),
-            Outcome::Unfired => self.say(format!("{}: never came due", command.name())),
-            Outcome::Done => match command {
-                Command::Mark { name } => self.say(format!("marked: {name}")),
-                Command::Seat {
-                    thread,
-                    to: Seat::Human,
-                } => self.say(format!(
-                    "you write {thread}: {} opens the editor, {} gives the seat back",
-                    self.key(Action::Write),
-                    self.key(Action::Seat)
-                )),
-                _ => {}
-            },
-        }
-    }
-
     /// Shows a short message.
     pub fn say(&mut self, text: impl Into<String>) {
         self.notice = Some(Notice {
@@ -351,82 +232,6 @@ impl Model {
             Focus::Timeline => Context::Timeline,
         };
         vec![focus, feed, Context::Any]
-    }
-
-    /// Threads that are shown, in path order: the organizer, and whoever matches the filter.
-    #[must_use]
-    pub fn shown(&self) -> Vec<ThreadId> {
-        let wanted = self.filter.to_lowercase();
-        self.organization
-            .threads()
-            .filter(|thread| {
-                wanted.is_empty()
-                    || thread.id.is_organizer()
-                    || thread.id.to_string() == wanted
-                    || thread.query.to_lowercase().contains(&wanted)
-                    || self.threads.get(&thread.id).is_some_and(|view| {
-                        let state = view.state_words(thread, self.organization.now.us);
-                        state.contains(&wanted)
-                            || view.text.last_words(200).to_lowercase().contains(&wanted)
-                    })
-            })
-            .map(|thread| thread.id)
-            .collect()
-    }
-
-    /// Where everything goes.
-    #[must_use]
-    pub fn screen(&self) -> Screen {
-        let threads = self.shown();
-        layout::screen(
-            Rect::new(0, 0, self.size.0, self.size.1),
-            &Wanted {
-                threads: &threads,
-                lanes: threads.len(),
-                free: if self.organization.end.is_some() || !self.filter.is_empty() {
-                    0
-                } else {
-                    // A worker that has ended keeps its pane: panes do not move when one ends.
-                    let workers = self.organization.threads().len().saturating_sub(1);
-                    (self.organization.capacity as usize)
-                        .saturating_sub(1)
-                        .saturating_sub(workers)
-                },
-                choice: self.choice,
-                zoomed: self.zoomed.then_some(self.selected),
-                banner: self.banner_rows(),
-                caption: self.caption_rows(),
-            },
-        )
-    }
-
-    /// Cells for names, left of the bars of the timeline.
-    #[must_use]
-    pub fn timeline_names(&self) -> u16 {
-        let longest = self
-            .organization
-            .threads()
-            .map(|t| text_width(&self.look.signs.hanging(t.id)))
-            .max()
-            .unwrap_or(0)
-            .clamp(9, 14);
-        u16::try_from(longest).unwrap_or(14) + 3
-    }
-
-    /// The axis of the timeline, whose frame is `area`.
-    #[must_use]
-    pub fn axis(&self, area: Rect) -> Axis {
-        let width = area
-            .width
-            .saturating_sub(2)
-            .saturating_sub(self.timeline_names());
-        let growing = self.organization.end.is_none();
-        Axis::new(
-            self.timeline.window,
-            self.ideal.tracks.length,
-            growing,
-            width,
-        )
     }
 
     /// Brings everything derived up to date and keeps the selection on a thread that is there.

@@ -1,6 +1,7 @@
 use super::*;
 use crate::org::{
-    Author, Body, BranchId, Event, Role, Seat, Seq, Step, TextBytes, critical_path, slack,
+    Author, Body, BranchId, Event, Organization, Role, Seat, Seq, Step, TextBytes, ThreadEnd,
+    ThreadId, WaitOn, critical_path, slack,
 };
 use crate::tui::widget::timeline::geometry::{Axis, Window};
 
