@@ -21,10 +21,16 @@ pub enum Context {
     Breaks,
     /// The tree of branches is open.
     Tree,
-    /// Any of these four is open.
+    /// The choice of a worker to join is open.
+    Pick,
+    /// Any of these five is open.
     List,
     /// The inspector, help or what-if panel is open.
     Panel,
+    /// A question waits for yes or no.
+    Question,
+    /// An editor is open: what it does not take goes into the text.
+    Editor,
     /// The timeline has the focus.
     Timeline,
     /// A pane has the focus.
@@ -33,13 +39,13 @@ pub enum Context {
     Live,
     /// A recorded session is being played.
     Replay,
-    /// Everywhere but in text fields and prompts.
+    /// Everywhere but in text fields, editors and questions.
     Any,
 }
 
 impl Context {
     /// All contexts, in the order of the help.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 16] = [
         Self::Live,
         Self::Replay,
         Self::Panes,
@@ -48,8 +54,11 @@ impl Context {
         Self::Board,
         Self::Breaks,
         Self::Tree,
+        Self::Pick,
         Self::List,
         Self::Panel,
+        Self::Question,
+        Self::Editor,
         Self::Stop,
         Self::Again,
         Self::Any,
@@ -65,8 +74,11 @@ impl Context {
             Self::Board => "board",
             Self::Breaks => "breakpoints",
             Self::Tree => "branches",
+            Self::Pick => "join",
             Self::List => "list",
             Self::Panel => "panel",
+            Self::Question => "question",
+            Self::Editor => "editor",
             Self::Timeline => "timeline",
             Self::Panes => "panes",
             Self::Live => "live",
@@ -85,8 +97,11 @@ impl Context {
             Self::Board => "Board of drafts",
             Self::Breaks => "Breakpoints",
             Self::Tree => "Tree of branches",
+            Self::Pick => "Join which worker?",
             Self::List => "Any open list",
             Self::Panel => "Open panel",
+            Self::Question => "Questions",
+            Self::Editor => "Editors",
             Self::Timeline => "Timeline",
             Self::Panes => "Panes",
             Self::Live => "Steering",
@@ -212,6 +227,10 @@ actions! {
     BranchCompare "branch-compare" Tree ["d"] "compare" "Compare the chosen branch with the marked or the live one";
     BranchCompareFile "branch-compare-file" Tree ["o"] "another session" "Compare with another session's file";
 
+    PickJoin "pick-join" Pick ["enter"] "join" "Join the chosen worker";
+    PickNumber "pick-number" Pick ["1" "2" "3" "4" "5" "6" "7" "8" "9"] "join it" "Join the worker with the index of the key";
+    PickNext "pick-next" Pick ["J"] "next" "Choose the worker below";
+
     ListUp "list-up" List ["up" "k"] "up" "Choose the row above";
     ListDown "list-down" List ["down" "j"] "down" "Choose the row below";
     ListClose "list-close" List ["q"] "close" "Close the list";
@@ -222,6 +241,13 @@ actions! {
     PanelPageDown "panel-page-down" Panel ["pagedown" "ctrl-f"] "page down" "Scroll a page down";
     PanelTop "panel-top" Panel ["g" "home"] "top" "Go to the first line";
     PanelEnd "panel-end" Panel ["G" "end"] "end" "Go to the last line";
+    PanelClose "panel-close" Panel ["q"] "close" "Close the panel";
+
+    Yes "yes" Question ["y" "Y"] "yes" "Say yes";
+    No "no" Question ["n" "enter" "N" "q"] "no" "Say no, as esc does";
+
+    Send "send" Editor ["ctrl-s" "alt-enter"] "send" "Send what is written";
+    SendOtherwise "send-otherwise" Editor ["ctrl-t"] "otherwise" "Sub-query: to the next seat. Seat: aloud, or as the result";
 
     WrapUp "wrap-up" Stop ["w"] "wrap up" "Make the selected worker give its result now";
     Kill "kill" Stop ["k"] "kill" "Stop the selected worker and keep its partial text";

@@ -1,8 +1,8 @@
 //! Keys to actions: the defaults of the action table, changed by the user's `keymap.toml`.
 //!
 //! The file has one table per context, `"key" = "action"`; `"none"` unbinds a key. Unknown contexts,
-//! actions and keys and keys bound twice are errors that name file and line. Text fields and prompts
-//! do not look here.
+//! actions and keys and keys bound twice are errors that name file and line. Text fields do not look
+//! here; editors do, before a key goes into their text.
 
 use super::action::{Action, Context, TABLE};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};

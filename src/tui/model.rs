@@ -211,6 +211,8 @@ impl Model {
                 vec![Context::Panel, feed, Context::Any]
             }
             Some(Popup::Help { .. }) => vec![Context::Panel],
+            Some(Popup::Ask { .. }) => vec![Context::Question],
+            Some(Popup::Composer | Popup::Edit | Popup::Letter { .. }) => vec![Context::Editor],
             Some(popup) if popup.list().is_some() => {
                 let list = popup.list().into_iter();
                 list.chain([Context::List, Context::Any]).collect()

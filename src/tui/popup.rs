@@ -159,6 +159,7 @@ impl Popup {
             Self::Board { .. } => Some(Context::Board),
             Self::Breakpoints { .. } => Some(Context::Breaks),
             Self::Branches { .. } => Some(Context::Tree),
+            Self::Pick { .. } => Some(Context::Pick),
             _ => None,
         }
     }

@@ -1,11 +1,14 @@
 //! Inputs to changes: `update(model, input)` changes the model and says what else is to be done.
 //!
 //! Pure: no I/O, no clock. What a key means is looked up in the keymap; `act` and `steer` hold what each action
-//! does, `popups` the keys of text fields and menus, `mouse` the mouse.
+//! does, `choices` and `editor` the same for what is chosen and written, `popups` the keys of text fields, `mouse`
+//! the mouse.
 
 mod act;
 mod breakpoints;
+mod choices;
 mod demo;
+mod editor;
 mod mouse;
 mod popups;
 mod queue;

@@ -4,13 +4,12 @@ use super::breakpoints;
 use super::select::{self, Move};
 use super::steer::steer;
 use super::travel::{self, travel};
-use super::{Effect, Place, leave, queue};
+use super::{Effect, Place, choices, editor, leave, queue};
 use crate::org::ThreadId;
 use crate::tui::action::Action;
 use crate::tui::app::Next;
 use crate::tui::model::{Feed, Focus, Model};
 use crate::tui::popup::{Popup, Purpose, Question};
-use crate::tui::view;
 use crate::tui::widget::timeline::geometry::Window;
 use crossterm::event::{KeyCode, KeyEvent};
 
@@ -52,7 +51,15 @@ pub fn act(model: &mut Model, action: Action, key: Option<KeyEvent>) -> Vec<Effe
         | Action::BranchMark
         | Action::BranchCompare
         | Action::BranchCompareFile => travel::tree(model, action),
-        Action::ListUp | Action::ListDown => list(model, action == Action::ListDown),
+        Action::ListUp => choices::list(model, false),
+        Action::ListDown | Action::PickNext => choices::list(model, true),
+        Action::PickJoin | Action::PickNumber => choices::join(model, action, key),
+        Action::Yes | Action::No => choices::answer(model, action == Action::Yes),
+        Action::Send | Action::SendOtherwise => editor::act(model, action),
+        Action::PanelClose => {
+            model.popups.pop_if(|popup| popup.is_panel());
+            Vec::new()
+        }
         Action::ListClose => {
             model.popups.pop_if(|popup| popup.list().is_some());
             Vec::new()
@@ -185,34 +192,6 @@ pub(super) fn field(model: &mut Model, purpose: Purpose) -> Vec<Effect> {
         String::new()
     };
     model.popups.push(Popup::Field { purpose, text });
-    Vec::new()
-}
-
-/// Chooses another row of the list that is open.
-fn list(model: &mut Model, down: bool) -> Vec<Effect> {
-    let organization = &model.organization;
-    let rows = match model.popups.last() {
-        Some(Popup::Approvals { .. }) => organization.open_asks().count(),
-        Some(Popup::Board { .. }) => organization.plan.standing().count(),
-        Some(Popup::Breakpoints { .. }) => view::breakpoints::rows(organization).len(),
-        Some(Popup::Branches { .. }) => view::tree::rows(organization).len(),
-        _ => 0,
-    };
-    let last = rows.saturating_sub(1);
-    if let Some(
-        Popup::Approvals { chosen, .. }
-        | Popup::Board { chosen, .. }
-        | Popup::Breakpoints { chosen }
-        | Popup::Branches { chosen, .. },
-    ) = model.popups.last_mut()
-    {
-        let at = (*chosen).min(last);
-        *chosen = if down {
-            (at + 1).min(last)
-        } else {
-            at.saturating_sub(1)
-        };
-    }
     Vec::new()
 }
 

@@ -1,12 +1,13 @@
-//! Keys of whatever takes text or answers: fields, palette, picker, questions, the composer.
+//! Keys of whatever takes text: fields and the palette; editors have a room of their own.
 
 use super::act::act;
-use super::{Effect, Place, breakpoints, leave, seat, select, travel};
+use super::{Effect, Place, breakpoints, editor, select, travel};
 use crate::org::Command;
 use crate::tui::action::{Action, Context, Row, find};
 use crate::tui::app::Next;
+use crate::tui::keymap::Key;
 use crate::tui::model::Model;
-use crate::tui::popup::{Popup, Purpose, Question, REACTION, check_query};
+use crate::tui::popup::{Popup, Purpose};
 use crate::tui::text::{safe_line, safe_text};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
@@ -17,33 +18,24 @@ const LONGEST_FIELD: usize = 400;
 pub fn key(model: &mut Model, key: KeyEvent) -> Option<Vec<Effect>> {
     let popup = model.popups.last_mut()?;
     match popup {
-        Popup::Help { .. }
-        | Popup::Inspector { .. }
+        // What opens it closes it, though nothing else of those keys works here.
+        Popup::Help { .. } => {
+            let key = Key::from_event(key);
+            let opens = model.keymap.action(&[Context::Any], key) == Some(Action::Help);
+            opens.then(|| act(model, Action::Help, None))
+        }
+        Popup::Inspector { .. }
         | Popup::WhatIf { .. }
         | Popup::Compare { .. }
         | Popup::Approvals { .. }
         | Popup::Board { .. }
         | Popup::Breakpoints { .. }
         | Popup::Branches { .. }
+        | Popup::Pick { .. }
+        | Popup::Ask { .. }
         | Popup::Stop
-        | Popup::Again => {
-            if key.code == KeyCode::Char('q') && popup.is_panel() {
-                model.popups.pop();
-                return Some(Vec::new());
-            }
-            if matches!(popup, Popup::Help { .. })
-                && matches!(key.code, KeyCode::Char('?') | KeyCode::F(1))
-            {
-                model.popups.pop();
-                return Some(Vec::new());
-            }
-            None
-        }
-        Popup::Composer => Some(composer(model, key)),
-        Popup::Edit => Some(travel::edit_key(model, key)),
-        Popup::Letter { .. } => Some(seat::key(model, key)),
-        Popup::Ask { .. } => Some(answer(model, key)),
-        Popup::Pick { .. } => Some(pick(model, key)),
+        | Popup::Again => None,
+        Popup::Composer | Popup::Edit | Popup::Letter { .. } => editor::key(model, key),
         Popup::Palette { .. } => Some(palette(model, key)),
         Popup::Field { .. } => Some(field(model, key)),
     }
@@ -263,99 +255,4 @@ fn palette(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
         *at = chosen.min(last);
     }
     Vec::new()
-}
-
-fn pick(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
-    let Some(Popup::Pick { workers, chosen }) = model.popups.last_mut() else {
-        return Vec::new();
-    };
-    let mut join = None;
-    match key.code {
-        KeyCode::Esc | KeyCode::Char('q') => {
-            model.popups.pop();
-        }
-        KeyCode::Up | KeyCode::Char('k') => *chosen = chosen.saturating_sub(1),
-        KeyCode::Down | KeyCode::Char('j' | 'J') => {
-            *chosen = (*chosen + 1).min(workers.len().saturating_sub(1));
-        }
-        KeyCode::Enter => join = workers.get(*chosen).copied(),
-        KeyCode::Char(c) => {
-            let index = c.to_digit(10).and_then(|d| u16::try_from(d).ok());
-            let bears = |w: &&crate::org::ThreadId| w.depth() == 1 && w.index() == index;
-            join = workers.iter().rev().find(bears).copied();
-        }
-        _ => {}
-    }
-    match join {
-        Some(thread) => {
-            model.popups.pop();
-            vec![Effect::Send(Command::Join { thread })]
-        }
-        None => Vec::new(),
-    }
-}
-
-fn answer(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
-    let Some(Popup::Ask { question, since }) = model.popups.last() else {
-        return Vec::new();
-    };
-    let (question, since) = (*question, *since);
-    if model.now.saturating_sub(since) < REACTION {
-        return Vec::new();
-    }
-    match key.code {
-        KeyCode::Char('y' | 'Y') => {
-            model.popups.pop();
-            match question {
-                Question::Abort => vec![Effect::Send(Command::Abort)],
-                Question::Quit => leave(model),
-            }
-        }
-        KeyCode::Char('n' | 'N' | 'q') | KeyCode::Esc | KeyCode::Enter => {
-            model.popups.pop();
-            Vec::new()
-        }
-        _ => Vec::new(),
-    }
-}
-
-fn composer(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
-    let sends = matches!(
-        (key.code, key.modifiers),
-        (KeyCode::Char('s'), KeyModifiers::CONTROL) | (KeyCode::Enter, KeyModifiers::ALT)
-    );
-    if key.code == KeyCode::Esc {
-        model.popups.pop();
-        if !model.draft.text().is_empty() {
-            let key = model.key(Action::Fork);
-            model.say(format!("the draft is kept: {key} opens it again"));
-        }
-        return Vec::new();
-    }
-    if key.code == KeyCode::Char('t') && key.modifiers == KeyModifiers::CONTROL {
-        model.draft.seat = seat::next_seat(&model.draft.seat, &model.report.seats);
-        return Vec::new();
-    }
-    if !sends {
-        model.draft.editor.input(key);
-        model.draft.complaint = None;
-        return Vec::new();
-    }
-    let query = model.draft.text();
-    if let Err(why) = check_query(&query) {
-        model.draft.complaint = Some(why);
-        return Vec::new();
-    }
-    if !model.steerable() {
-        model.draft.complaint = Some("The run is over: nothing can be forked any more.".to_owned());
-        return Vec::new();
-    }
-    model.popups.pop();
-    let (seat, thread) = (model.draft.address(), model.draft.thread);
-    model.draft = crate::tui::popup::Draft::default();
-    vec![Effect::Send(Command::Fork {
-        query,
-        seat,
-        thread: (!thread.is_organizer()).then_some(thread),
-    })]
 }

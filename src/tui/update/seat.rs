@@ -1,4 +1,4 @@
-//! Taking seats and writing in them: the actions, and the keys of the editor for letters.
+//! Taking seats and writing in them: the actions, and what sending a letter asks for.
 
 use super::Effect;
 use crate::org::{Command, Seat, ThreadId};
@@ -6,7 +6,6 @@ use crate::tui::action::Action;
 use crate::tui::letter::{Letter, Saying};
 use crate::tui::model::Model;
 use crate::tui::popup::{Draft, Popup, check_query};
-use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui_textarea::TextArea;
 
 /// Takes the seat of the selected thread, or gives it back to the model.
@@ -69,37 +68,28 @@ pub fn keep(model: &mut Model, thread: ThreadId, text: &str) {
     }
 }
 
-/// A key while the editor for a letter is open.
-pub fn key(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
+/// Changes what sending the open letter does: who a new draft is for, or what a seat's text becomes.
+pub fn otherwise(model: &mut Model) {
     let Some(Popup::Letter { letter, saying }) = model.popups.last_mut() else {
+        return;
+    };
+    match letter {
+        Letter::Seat(_) => *saying = saying.other(),
+        Letter::NewDraft => {
+            let draft = model.letters.entry(*letter).or_default();
+            draft.seat = next_seat(&draft.seat, &model.report.seats);
+        }
+        Letter::Approve(_) | Letter::Deny(_) | Letter::Draft(_) => {}
+    }
+}
+
+/// Sends the open letter, or says in it why it cannot be sent.
+pub fn send(model: &mut Model) -> Vec<Effect> {
+    let Some(Popup::Letter { letter, saying }) = model.popups.last() else {
         return Vec::new();
     };
-    let control = key.modifiers == KeyModifiers::CONTROL;
-    match (key.code, *letter) {
-        (KeyCode::Esc, _) => {
-            model.popups.pop();
-            return Vec::new();
-        }
-        (KeyCode::Char('t'), Letter::Seat(_)) if control => {
-            *saying = saying.other();
-            return Vec::new();
-        }
-        _ => {}
-    }
     let (letter, saying) = (*letter, *saying);
-    let seats = model.report.seats.clone();
     let draft = model.letters.entry(letter).or_default();
-    if control && key.code == KeyCode::Char('t') && letter == Letter::NewDraft {
-        draft.seat = next_seat(&draft.seat, &seats);
-        return Vec::new();
-    }
-    let sends = (control && key.code == KeyCode::Char('s'))
-        || (key.code == KeyCode::Enter && key.modifiers == KeyModifiers::ALT);
-    if !sends {
-        draft.editor.input(key);
-        draft.complaint = None;
-        return Vec::new();
-    }
     match command(letter, saying, draft) {
         Ok(command) => {
             model.popups.pop();

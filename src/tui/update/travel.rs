@@ -9,7 +9,6 @@ use crate::tui::compared::LineRef;
 use crate::tui::model::{Feed, Model};
 use crate::tui::popup::{Popup, Purpose};
 use crate::tui::rewrite::Rewrite;
-use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use std::path::PathBuf;
 
 /// Carries out an action that leads elsewhere, or says why it cannot be.
@@ -130,26 +129,13 @@ fn edit(model: &mut Model) {
     }
 }
 
-/// Keys of the editor of a thread's text.
-pub fn edit_key(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
-    let sends = matches!(
-        (key.code, key.modifiers),
-        (KeyCode::Char('s'), KeyModifiers::CONTROL) | (KeyCode::Enter, KeyModifiers::ALT)
-    );
-    if key.code == KeyCode::Esc {
-        model.popups.pop();
-        return Vec::new();
-    }
+/// Sends the edit of a thread's text, or says in it why it cannot be sent.
+pub fn send_edit(model: &mut Model) -> Vec<Effect> {
     let present = model.organization.branch();
     let Some(rewrite) = &mut model.rewrite else {
         model.popups.pop();
         return Vec::new();
     };
-    if !sends {
-        rewrite.editor.input(key);
-        rewrite.complaint = None;
-        return Vec::new();
-    }
     let id = rewrite.thread;
     let tokens = model.organization.thread(id).map_or(0, |t| t.tokens);
     let command = match model.threads.get(&id) {

@@ -1,6 +1,7 @@
 //! A question; the answer is no unless said otherwise.
 
 use super::frame::{fill, popup, put, span};
+use crate::tui::action::Action;
 use crate::tui::model::Model;
 use crate::tui::popup::Question;
 use ratatui::buffer::Buffer;
@@ -41,11 +42,13 @@ pub fn draw(model: &Model, question: Question, area: Rect, buffer: &mut Buffer) 
     }
     y += 1;
     if y < inside.bottom() {
+        let no = model.keymap.keys_of(Action::No).into_iter().nth(1);
+        let others = no.map_or_else(|| "esc".to_owned(), |key| format!("{key}, esc"));
         let line = Line::from(vec![
-            span("y ", look.style("ui.key")),
+            span(format!("{} ", model.key(Action::Yes)), look.style("ui.key")),
             span(format!("{yes}   "), look.style("ui.text")),
-            span("n ", look.style("ui.key")),
-            span("no, go on (enter, esc)", look.style("ui.text")),
+            span(format!("{} ", model.key(Action::No)), look.style("ui.key")),
+            span(format!("no, go on ({others})"), look.style("ui.text")),
         ]);
         put(buffer, inside.x, y, &line, inside.width);
     }

@@ -3,6 +3,7 @@
 use super::frame::{fill, fit, popup, put, span};
 use super::seat_words;
 use crate::org::Status;
+use crate::tui::action::Action;
 use crate::tui::look::Look;
 use crate::tui::model::Model;
 use crate::tui::popup::Draft;
@@ -15,17 +16,19 @@ use ratatui_textarea::{TextArea, WrapMode};
 /// Draws the composer.
 pub fn draw(model: &mut Model, area: Rect, frame: &mut Frame<'_>) {
     let what = format!(
-        "{} For {} (ctrl-t: somebody else).",
+        "{} For {} ({}: somebody else).",
         consequence(model),
-        seat_words(&model.draft.seat)
+        seat_words(&model.draft.seat),
+        model.key(Action::SendOtherwise)
     );
+    let hint = format!("{} sends, esc keeps the draft", model.key(Action::Send));
     let title = match model.draft.thread {
         id if id.is_organizer() => "COMPOSE: a sub-query for a new worker".to_owned(),
         id => format!("COMPOSE: a sub-query for a new worker of {id}"),
     };
     let sheet = Sheet {
         title: &title,
-        hint: "ctrl-s sends, esc keeps the draft",
+        hint: &hint,
         what: &what,
         placeholder: "what should the worker do?",
         size: LETTER,

@@ -1,6 +1,7 @@
 //! The editor of a thread's text: whose it is, what will happen, why it was not sent.
 
 use super::composer::{Sheet, editor_box};
+use crate::tui::action::Action;
 use crate::tui::model::Model;
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -10,6 +11,7 @@ const SIZE: (u16, u16) = (100, 14);
 
 /// Draws the editor.
 pub fn draw(model: &mut Model, area: Rect, frame: &mut Frame<'_>) {
+    let hint = format!("{} sends, esc closes", model.key(Action::Send));
     let Some(rewrite) = &mut model.rewrite else {
         return;
     };
@@ -24,7 +26,7 @@ pub fn draw(model: &mut Model, area: Rect, frame: &mut Frame<'_>) {
     let title = format!("EDIT {}", rewrite.thread);
     let sheet = Sheet {
         title: &title,
-        hint: "ctrl-s sends, esc closes",
+        hint: &hint,
         what: &what,
         placeholder: "",
         size: SIZE,

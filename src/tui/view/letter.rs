@@ -2,52 +2,63 @@
 
 use super::composer::{LETTER, Sheet, editor_box};
 use crate::org::{Organization, ThreadId};
+use crate::tui::action::Action;
 use crate::tui::letter::{Letter, Saying};
 use crate::tui::model::Model;
 use crate::tui::view::seat_words;
 use ratatui::Frame;
 use ratatui::layout::Rect;
 
-const SEND: &str = "ctrl-s sends, esc keeps the draft";
+/// The keys of the editor, as they are bound.
+struct Keys {
+    send: String,
+    otherwise: String,
+}
 
 /// Draws the editor for `letter`.
 pub fn draw(model: &mut Model, letter: Letter, saying: Saying, area: Rect, frame: &mut Frame<'_>) {
+    let keys = Keys {
+        send: model.key(Action::Send),
+        otherwise: model.key(Action::SendOtherwise),
+    };
+    let kept = |verb: &str| format!("{} {verb}, esc keeps the draft", keys.send);
     let look = &model.look;
     let draft = model.letters.entry(letter).or_default();
     let (title, what, hint) = match letter {
         Letter::Seat(id) => {
             let organizes = model.header.as_ref().is_some_and(|h| h.organizes(id));
-            seat(&model.organization, id, saying, organizes)
+            seat(&model.organization, id, saying, organizes, &keys)
         }
         Letter::Approve(ask) => (
             format!("Approve request {ask} as …"),
             "This text takes effect in the place of what was asked; whoever asked is told.".into(),
-            "ctrl-s approves, esc keeps the draft",
+            kept("approves"),
         ),
         Letter::Deny(ask) => (
             format!("Deny request {ask}: why?"),
             "Whoever asked sees the reason. It may be empty.".into(),
-            "ctrl-s denies, esc keeps the draft",
+            kept("denies"),
         ),
         Letter::NewDraft => (
             "COMPOSE: a draft for the board".into(),
             format!(
-                "It is forked when the plan is released. For {} (ctrl-t: somebody else).",
-                seat_words(&draft.seat)
+                "It is forked when the plan is released. For {} ({}: somebody else).",
+                seat_words(&draft.seat),
+                keys.otherwise
             ),
-            SEND,
+            kept("sends"),
         ),
         Letter::Draft(number) => (
             format!("COMPOSE: draft {number}"),
             "The sub-query as its worker will get it.".into(),
-            SEND,
+            kept("sends"),
         ),
     };
     let lines: Vec<String> = what.lines().map(|line| look.safe(line)).collect();
     let what = lines.join("\n");
     let sheet = Sheet {
         title: &title,
-        hint,
+        hint: &hint,
         what: &what,
         placeholder: "",
         size: LETTER,
@@ -61,7 +72,8 @@ fn seat(
     thread: ThreadId,
     saying: Saying,
     organizes: bool,
-) -> (String, String, &'static str) {
+    keys: &Keys,
+) -> (String, String, String) {
     let query = organization
         .thread(thread)
         .map(|t| t.query.clone())
@@ -84,11 +96,15 @@ fn seat(
             "Is the result: it ends the worker and goes to whoever joins it."
         }
     };
-    let hint = match (thread.is_organizer(), saying) {
-        (_, Saying::Aloud) => "ctrl-s writes, ctrl-t: as the result, esc closes",
-        (true, Saying::Result) => "ctrl-s answers, ctrl-t: think aloud, esc closes",
-        (false, Saying::Result) => "ctrl-s returns, ctrl-t: think aloud, esc closes",
+    let (verb, other) = match (thread.is_organizer(), saying) {
+        (_, Saying::Aloud) => ("writes", "as the result"),
+        (true, Saying::Result) => ("answers", "think aloud"),
+        (false, Saying::Result) => ("returns", "think aloud"),
     };
+    let hint = format!(
+        "{} {verb}, {}: {other}, esc closes",
+        keys.send, keys.otherwise
+    );
     // A query is one paragraph here, however it was written.
     let query = query.split_whitespace().collect::<Vec<_>>().join(" ");
     (title, format!("{query}\n{what}"), hint)

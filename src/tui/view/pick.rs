@@ -2,6 +2,7 @@
 
 use super::frame::{fit, popup, put, span};
 use crate::org::ThreadId;
+use crate::tui::action::Action;
 use crate::tui::model::Model;
 use crate::tui::sign::{status_scope, status_words};
 use ratatui::buffer::Buffer;
@@ -15,7 +16,10 @@ pub fn draw(model: &Model, workers: &[ThreadId], chosen: usize, area: Rect, buff
     let inside = popup(
         look,
         "Join which worker?",
-        "enter or its digit joins, esc closes",
+        &format!(
+            "{} or its digit joins, esc closes",
+            model.key(Action::PickJoin)
+        ),
         (64, height),
         area,
         buffer,
