@@ -115,6 +115,11 @@ impl Session {
             tip => tip.ok_or("that moment is not known")?,
         };
         let to = match (thread, token, step) {
+            (None, None, None) if branch == here.branch && self.over() => {
+                return Err(
+                    "nothing comes after the end of a run: give a step, or a thread and a token, to branch from".into(),
+                );
+            }
             (None, None, None) => Some(tip),
             (None, None, Some(step)) if step > tip.step => {
                 return Err(format!("that line ends at step {}", tip.step));

@@ -42,6 +42,10 @@ fn chain() -> Vec<String> {
     vec![organizer(), middle("1"), worker("1.1", 20)]
 }
 
+fn chained(orders: &str) -> Run {
+    run(&chain(), deep(4), orders)
+}
+
 /// Without pauses, lived time is ideal time.
 fn on_time(r: &Run, steps: u64) {
     let metrics = r.org().metrics();
@@ -50,7 +54,7 @@ fn on_time(r: &Run, steps: u64) {
 
 #[test]
 fn vector_6_runs_as_the_simulation_says() {
-    let r = run(&chain(), deep(4), "");
+    let r = chained("");
     on_time(&r, 37);
     assert_eq!(r.org().end, Some(RunEnd::Answered));
     assert!(r.errors().is_empty());
@@ -269,11 +273,7 @@ fn where_a_join_leaves_nobody_who_can_end_the_latest_blocked_fork_overflows() {
 
 #[test]
 fn killing_a_worker_kills_its_subtree() {
-    let r = run(
-        &chain(),
-        deep(4),
-        r#"{"at": {"thread": "1.1", "tokens": 5}, "do": "kill", "thread": "1"}"#,
-    );
+    let r = chained(r#"{"at": {"thread": "1.1", "tokens": 5}, "do": "kill", "thread": "1"}"#);
     assert_eq!(
         (r.end_of("1"), r.end_of("1.1")),
         ("Some(Killed)".into(), "Some(Killed)".into())
@@ -285,11 +285,7 @@ fn killing_a_worker_kills_its_subtree() {
 
 #[test]
 fn killing_a_worker_of_a_worker_hands_its_partial_to_whoever_joins_it() {
-    let r = run(
-        &chain(),
-        deep(4),
-        r#"{"at": {"thread": "1.1", "tokens": 15}, "do": "kill", "thread": "1.1"}"#,
-    );
+    let r = chained(r#"{"at": {"thread": "1.1", "tokens": 15}, "do": "kill", "thread": "1.1"}"#);
     assert!(
         r.text("1")
             .contains("w w [partial: killed]</JOIN-1><RETURN>")
@@ -408,11 +404,7 @@ fn a_fork_by_hand_while_a_worker_waits_starts_at_once() {
 
 #[test]
 fn wrapping_up_a_worker_that_waits_comes_after_the_result() {
-    let r = run(
-        &chain(),
-        deep(4),
-        r#"{"at": {"step": 25}, "do": "wrap_up", "thread": "1"}"#,
-    );
+    let r = chained(r#"{"at": {"step": 25}, "do": "wrap_up", "thread": "1"}"#);
     let outcomes: Vec<String> = r
         .events
         .iter()
@@ -430,15 +422,11 @@ fn wrapping_up_a_worker_that_waits_comes_after_the_result() {
 
 #[test]
 fn a_command_for_a_worker_that_ended_meanwhile_is_refused() {
-    let r = run(
-        &chain(),
-        deep(4),
-        concat!(
-            r#"{"at": {"step": 25}, "do": "wrap_up", "thread": "1"}"#,
-            "\n",
-            r#"{"at": {"step": 27}, "do": "kill", "thread": "1"}"#
-        ),
-    );
+    let r = chained(concat!(
+        r#"{"at": {"step": 25}, "do": "wrap_up", "thread": "1"}"#,
+        "\n",
+        r#"{"at": {"step": 27}, "do": "kill", "thread": "1"}"#
+    ));
     assert!(
         r.outcomes()[0].contains("worker 1 has ended"),
         "{:?}",

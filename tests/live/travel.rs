@@ -177,6 +177,21 @@ fn what_makes_no_sense_is_refused_and_changes_nothing() {
 }
 
 #[test]
+fn a_branch_from_the_end_of_a_run_says_where_it_can_go_instead() {
+    let r = steered(r#"{"at": {"event": "answer"}, "do": "branch"}"#);
+    let outcomes = r.outcomes();
+    assert!(outcomes[0].contains("give a step"), "{}", outcomes[0]);
+    assert!(turns(&r).is_empty());
+    // The end of a line that was left can still be looked at.
+    let r = steered(
+        r#"{"at": {"event": "answer"}, "do": "branch", "step": 4}
+           {"do": "branch", "of": 0}"#,
+    );
+    assert_eq!(turns(&r).len(), 2);
+    assert_eq!(r.org().end, Some(RunEnd::Answered));
+}
+
+#[test]
 fn a_queued_wish_is_left_behind_with_its_line() {
     let mut organizer = words(3);
     organizer.extend(["<FORK-1>", "q", "q", "q", "</FORK-1>"]);
@@ -202,8 +217,8 @@ mod recorded {
     use super::{script, shape};
     use crate::harness::config;
     use crate::protocol::worker;
-    use orgtop::engine::{Script, Scripted};
-    use orgtop::live::{Audience, Finished, Plan, ProtocolRescan, Start, launch, parse_orders};
+
+    use orgtop::live::{Finished, ProtocolRescan, Start};
     use orgtop::org::{Body, Organization, RunEnd, Seq, Step};
     use orgtop::record::{
         Events, History, Player, SessionFile, Target, TextFrom, TextLimit, restore, verify,
@@ -222,18 +237,7 @@ mod recorded {
     fn play(start: Start, file: &Path, orders: &str) -> Finished {
         let mut lines = script();
         lines.extend([worker("2", 12), worker("3", 6)]);
-        let script = Script::parse(&lines.join("\n"), "script").unwrap();
-        launch(Plan {
-            open: Box::new(move || Ok(Box::new(Scripted::new(script, "script")))),
-            start,
-            file: Some(file.to_path_buf()),
-            orders: parse_orders(orders, "orders").unwrap(),
-            audience: Audience::Nobody,
-            tools: orgtop::live::ToolSet::new(),
-            servers: orgtop::live::ServerSet::new(),
-        })
-        .wait()
-        .unwrap()
+        crate::resuming::play(&lines, start, Some(file), orders)
     }
 
     fn fresh() -> Start {
