@@ -156,7 +156,7 @@ fn the_palette_over_a_panel_scrolls_the_panel() {
 #[test]
 fn questions_the_picker_and_editors_obey_the_keymap_and_name_its_keys() {
     let file = "[question]\ny = \"none\"\nY = \"none\"\no = \"yes\"\n[join]\nenter = \"none\"\ng = \"pick-join\"\n\
-                [editor]\n\"ctrl-s\" = \"none\"\n\"alt-enter\" = \"none\"\nf5 = \"send\"\n";
+                [editor]\n\"ctrl-s\" = \"none\"\n\"alt-enter\" = \"none\"\nf1 = \"send\"\n";
     let keymap = Keymap::parse(Path::new("keymap.toml"), file).unwrap();
     let screen = || {
         let mut screen = three();
@@ -186,12 +186,12 @@ fn questions_the_picker_and_editors_obey_the_keymap_and_name_its_keys() {
 
     let mut writes = screen();
     writes.keys("f q");
-    assert!(writes.text().contains("f5 sends"), "{}", writes.text());
+    assert!(writes.text().contains("f1 sends"), "{}", writes.text());
     assert_eq!(writes.keys("ctrl-s"), []);
     let fork = Command::Fork {
         query: "q".into(),
         seat: None,
         thread: None,
     };
-    assert_eq!(writes.keys("f5"), [Effect::Send(fork)]);
+    assert_eq!(writes.keys("f1"), [Effect::Send(fork)]);
 }
