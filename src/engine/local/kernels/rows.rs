@@ -61,15 +61,25 @@ impl Rows {
             return;
         }
         self.turned.resize(self.values.len(), 0.0);
-        let block = BESIDE * self.width;
-        for (values, turned) in self.values.chunks(block).zip(self.turned.chunks_mut(block)) {
-            let beside = values.len() / self.width;
-            for (row, values) in values.chunks_exact(self.width).enumerate() {
-                for (column, value) in turned.chunks_exact_mut(beside).zip(values) {
-                    column[row] = *value;
+        let (width, block) = (self.width, BESIDE * self.width);
+        let (values, turned) = (&self.values, &mut self.turned);
+        vectorized(
+            #[inline(always)]
+            || {
+                for (values, turned) in values.chunks(block).zip(turned.chunks_mut(block)) {
+                    if values.len() == block {
+                        turn_block(values, width, turned);
+                        continue;
+                    }
+                    let beside = values.len() / width;
+                    for (row, values) in values.chunks_exact(width).enumerate() {
+                        for (column, value) in turned.chunks_exact_mut(beside).zip(values) {
+                            column[row] = *value;
+                        }
+                    }
                 }
-            }
-        }
+            },
+        );
     }
 
     /// Round all rows, unless that is done already.
@@ -100,6 +110,15 @@ impl Rows {
                 }
             },
         );
+    }
+}
+
+/// A whole block of rows `[8, width]` becomes `[width, 8]`.
+#[inline(always)]
+fn turn_block(values: &[f32], width: usize, turned: &mut [f32]) {
+    let rows: [&[f32]; BESIDE] = std::array::from_fn(|row| &values[row * width..(row + 1) * width]);
+    for (column, turned) in turned.as_chunks_mut::<BESIDE>().0.iter_mut().enumerate() {
+        *turned = rows.map(|row| row[column]);
     }
 }
 
