@@ -247,7 +247,7 @@ actions! {
     No "no" Question ["n" "enter" "N" "q"] "no" "Say no, as esc does";
 
     Send "send" Editor ["ctrl-s" "alt-enter"] "send" "Send what is written";
-    SendOtherwise "send-otherwise" Editor ["ctrl-t"] "otherwise" "Sub-query: to the next seat. Seat: aloud, or as the result";
+    SendOtherwise "send-otherwise" Editor ["ctrl-t"] "otherwise" "Sub-query: next seat. Seat: aloud, or as the result";
 
     WrapUp "wrap-up" Stop ["w"] "wrap up" "Make the selected worker give its result now";
     Kill "kill" Stop ["k"] "kill" "Stop the selected worker and keep its partial text";
