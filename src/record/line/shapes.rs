@@ -99,7 +99,7 @@ pub(super) struct RunEndBody {
     pub(super) metrics: MetricsBody,
 }
 
-/// [`Metrics`], every float exact.
+/// [`crate::org::Metrics`], every float exact.
 #[derive(Deserialize)]
 pub(super) struct MetricsBody {
     #[serde(rename = "T")]

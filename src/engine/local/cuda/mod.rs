@@ -3,7 +3,7 @@
 //!
 //! `attention.cu` is compiled when a model is loaded, with that model's shape, and then tried on a made-up layer
 //! ([`super::arena`]): it is used where it agrees with [`super::portable`]. What the kernels read is made here as
-//! plain data, so that everything but the launches ([`kernels`]) is built and tested without a GPU.
+//! plain data, so that everything but the launches (`kernels`) is built and tested without a GPU.
 
 #[cfg(feature = "cuda")]
 mod kernels;
