@@ -175,6 +175,14 @@ fn it_prints_one_object_with_every_policy() {
 }
 
 #[test]
+fn the_model_inside_is_evaluated_by_itself() {
+    let place = Place::new();
+    let object = object(&place.orgtop(&["eval", "countdown", "--n", "2", "--json"]));
+    let names: Vec<&str> = object.policies.iter().map(|p| p.name.as_str()).collect();
+    assert_eq!((names, object.n), (vec!["asyncthink"], 2));
+}
+
+#[test]
 fn the_frontier_is_drawn_and_printed() {
     let place = place();
     let object = object(&call(&place, &["--frontier", "f.svg"]));
@@ -372,7 +380,10 @@ fn what_makes_no_sense_is_refused_with_what_to_do() {
             &["eval", "math", "broken.jsonl"],
             "line 1: there is no `question`",
         ),
-        (&["eval", "countdown"], "give --baseline PATH"),
+        (
+            &["eval", "countdown", "--policies", "parallel"],
+            "give --baseline PATH",
+        ),
         (
             &["eval", "sudoku", "--policies", "asyncthink"],
             "only knows small countdowns",

@@ -13,12 +13,8 @@ pub struct EvalArgs {
     /// What to solve: `countdown`, `countdown-large`, `sudoku`, or `math FILE`
     #[arg(num_args = 1..=2, required = true, value_names = ["TASK", "FILE"])]
     pub task: Vec<String>,
-    /// Whom to evaluate
-    #[arg(
-        long,
-        value_delimiter = ',',
-        default_value = "asyncthink,sequential,parallel"
-    )]
+    /// Whom to evaluate [default: all three; asyncthink where only the model inside orgtop is there]
+    #[arg(long, value_delimiter = ',')]
     pub policies: Vec<PolicyWord>,
     /// Instances, from the first of the set on [default: all]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]

@@ -52,7 +52,11 @@ impl Plan {
             return Err(Usage(message).into());
         }
         let mut asked: Vec<PolicyWord> = Vec::new();
-        for word in &args.policies {
+        let policies = match &args.policies[..] {
+            [] => default_policies(args, options, config)?,
+            some => some,
+        };
+        for word in policies {
             if asked.contains(word) {
                 return Err(Usage("--policies: each policy once".into()).into());
             }
@@ -85,6 +89,24 @@ impl Plan {
             needed,
         })
     }
+}
+
+/// All of them, unless nobody is there who thinks alone.
+fn default_policies(
+    args: &EvalArgs,
+    options: &RunOptions,
+    config: &ConfigFile,
+) -> Result<&'static [PolicyWord], Usage> {
+    use PolicyWord::{Asyncthink, Parallel, Sequential};
+    let alone = args.script.is_some()
+        || args.baseline.is_some()
+        || options.model.is_some()
+        || server::wanted(options, config)?.is_some();
+    Ok(if alone {
+        &[Asyncthink, Sequential, Parallel]
+    } else {
+        &[Asyncthink]
+    })
 }
 
 /// Name and instances of a set.
