@@ -5,6 +5,7 @@ use super::engine::{device_choice, open_model};
 use super::server;
 use super::settings::{ConfigFile, RunOptions, config_folder};
 use super::{Exit, output};
+use crate::engine::local::kernels::Level;
 use crate::engine::local::{self, Found};
 use crate::engine::remote::{self, ServerOptions};
 use crate::engine::{ChatMessage, ChatRole, Engine, Priority, Sampling, SeqId, SeqOp};
@@ -24,16 +25,20 @@ struct Check {
     finding: String,
 }
 
-/// Checks everything it can.
+/// Checks everything it can, also where the config file has a problem and does not apply.
 ///
 /// # Errors
 /// When stdout takes nothing.
-pub fn run(args: &DoctorArgs, config: &ConfigFile) -> anyhow::Result<Exit> {
+pub fn run(
+    args: &DoctorArgs,
+    config: &ConfigFile,
+    problem: Option<&anyhow::Error>,
+) -> anyhow::Result<Exit> {
     let mut checks = vec![
         machine(),
         device(config),
         terminal(),
-        config_check(),
+        config_check(problem),
         sessions(config),
     ];
     let options = RunOptions {
@@ -62,28 +67,13 @@ pub fn run(args: &DoctorArgs, config: &ConfigFile) -> anyhow::Result<Exit> {
 
 fn machine() -> Check {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    #[cfg(target_arch = "x86_64")]
-    let features: Vec<&str> = [
-        ("avx2", std::arch::is_x86_feature_detected!("avx2")),
-        ("fma", std::arch::is_x86_feature_detected!("fma")),
-        ("avx512f", std::arch::is_x86_feature_detected!("avx512f")),
-        (
-            "avx512vnni",
-            std::arch::is_x86_feature_detected!("avx512vnni"),
-        ),
-    ]
-    .into_iter()
-    .filter_map(|(name, has)| has.then_some(name))
-    .collect();
-    #[cfg(not(target_arch = "x86_64"))]
-    let features: Vec<&str> = Vec::new();
     Check {
         name: "machine",
         ok: true,
         finding: format!(
-            "{cores} cores, {} {}",
+            "{cores} cores, {}; kernels: {}",
             std::env::consts::ARCH,
-            features.join(" ")
+            Level::best()
         ),
     }
 }
@@ -137,7 +127,14 @@ fn terminal_caps() -> String {
     )
 }
 
-fn config_check() -> Check {
+fn config_check(problem: Option<&anyhow::Error>) -> Check {
+    if let Some(problem) = problem {
+        return Check {
+            name: "config",
+            ok: false,
+            finding: format!("{problem:#}; the other lines are without it"),
+        };
+    }
     let finding = match config_folder() {
         Some(folder) if folder.join("config.toml").exists() => {
             format!("{}", folder.join("config.toml").display())

@@ -110,7 +110,11 @@ fn message(error: &anyhow::Error) -> String {
 
 fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
     start_log(cli.log.as_deref())?;
-    let config = ConfigFile::load(cli.config.as_deref())?;
+    let loaded = ConfigFile::load(cli.config.as_deref());
+    if let (Some(Verb::Doctor(args)), Err(problem)) = (&cli.verb, &loaded) {
+        return doctor::run(args, &ConfigFile::default(), Some(problem));
+    }
+    let config = loaded?;
     let screen = cli.screen.or(config.screen.clone());
     let threads = match &cli.verb {
         Some(Verb::Run(args)) => args.options.threads,
@@ -142,7 +146,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<Exit> {
         Some(Verb::Sessions(verb)) => sessions::run(verb, &config),
         Some(Verb::Bench(args)) => bench::run(&args),
         Some(Verb::Models(args)) => models::run(&args),
-        Some(Verb::Doctor(args)) => doctor::run(&args, &config),
+        Some(Verb::Doctor(args)) => doctor::run(&args, &config, None),
         Some(Verb::Train(verb)) => train::run(verb, &config, &screen),
         Some(Verb::Eval(args)) => eval::run(&args, &config),
         Some(Verb::VerifyAnswer(args)) => verify_answer::run(&args),

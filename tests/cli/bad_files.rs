@@ -319,3 +319,17 @@ fn config_mistakes_are_named_with_file_and_line() {
         );
     }
 }
+
+#[test]
+fn doctor_names_a_config_mistake_and_checks_the_rest() {
+    let place = Place::new();
+    place.write("bad.toml", "x = [[");
+    let done = place.orgtop(&["doctor", "--config", "bad.toml"]);
+    assert_eq!(done.code, Some(1), "{}", done.stderr);
+    let lines: Vec<&str> = done.stdout.lines().collect();
+    let config = lines.iter().find(|l| l.contains("config")).unwrap();
+    assert!(config.starts_with("BAD") && config.contains("bad.toml"));
+    for rest in ["machine", "device", "sessions"] {
+        assert!(lines.iter().any(|l| l.contains(rest)), "{rest}: {lines:?}");
+    }
+}

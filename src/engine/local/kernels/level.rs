@@ -1,5 +1,6 @@
 //! Which instructions this machine has.
 
+use std::fmt;
 use std::sync::OnceLock;
 
 /// Instructions that kernels use.
@@ -50,5 +51,17 @@ impl Level {
     #[must_use]
     pub fn best() -> Self {
         Self::available()[0]
+    }
+}
+
+impl fmt::Display for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Avx512 => "AVX-512 with VNNI",
+            Self::AvxVnni => "AVX2 with FMA and VNNI",
+            Self::Avx2 => "AVX2 with FMA",
+            Self::Neon => "NEON",
+            Self::Portable => "portable",
+        })
     }
 }
