@@ -39,6 +39,11 @@ pub fn run(args: &ModelsArgs) -> anyhow::Result<Exit> {
     }
     let mut found: Vec<ModelSummary> = args.paths.iter().flat_map(|p| look_in(p)).collect();
     let given = found.len();
+    if args.paths.is_empty() {
+        // where scripts/fetch-smollm2 puts one
+        let here = look_in(Path::new("models"));
+        found.extend(here.into_iter().filter(|m| m.problem.is_none()));
+    }
     found.extend(discover());
     let rows: Vec<Row> = found.into_iter().map(row).chain([embedded()]).collect();
     if args.json {

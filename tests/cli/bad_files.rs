@@ -220,6 +220,23 @@ fn models_that_are_none_say_why() {
 }
 
 #[test]
+fn checkpoints_in_a_folder_named_models_are_listed() {
+    let place = Place::new();
+    let baseline = concat!(env!("CARGO_MANIFEST_DIR"), "/assets/baseline");
+    std::fs::create_dir_all(place.path("models/small")).unwrap();
+    for entry in std::fs::read_dir(baseline).unwrap() {
+        let entry = entry.unwrap();
+        let to = place.path("models/small").join(entry.file_name());
+        std::fs::copy(entry.path(), to).unwrap();
+    }
+    std::fs::create_dir(place.path("models/nothing")).unwrap();
+    let done = place.orgtop(&["models"]);
+    assert_eq!(done.code, Some(0), "{}", done.stderr);
+    assert!(done.stdout.starts_with("models/small "), "{}", done.stdout);
+    assert!(!done.stdout.contains("nothing"), "{}", done.stdout);
+}
+
+#[test]
 fn scripts_that_are_none_say_where_and_what_was_expected() {
     let place = Place::new();
     for (line, expected) in [

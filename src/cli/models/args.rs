@@ -10,7 +10,7 @@ pub struct ModelsArgs {
     /// Instead of listing
     #[command(subcommand)]
     pub verb: Option<ModelsVerb>,
-    /// Folders and files to look at besides the Hugging Face cache
+    /// Folders and files to look at besides the Hugging Face cache [default: `models`, where there is such a folder]
     pub paths: Vec<PathBuf>,
     /// Print a JSON array
     #[arg(long)]
