@@ -50,6 +50,7 @@ pub fn begin(
     orders.extend(script.take_opening().into_iter().map(|command| Order {
         at: None,
         together: false,
+        line: None,
         command,
     }));
     Ok(Demo::new(script, manner))

@@ -1,32 +1,49 @@
 //! A run without a screen: progress on stderr, the answer or one object on stdout.
 
+use super::args::OutputArgs;
 use super::summary::Summary;
-use super::{Exit, output};
-use crate::live::{Finished, Handle, Mailbox, Plan, launch};
-use crate::org::{Body, Command, Organization, RunEnd, Status};
+use super::{Exit, outcome, output};
+use crate::live::{Finished, Handle, Mailbox, Phase, Plan, launch};
+use crate::org::{Body, Command, Organization, Status};
+use anyhow::bail;
 use indicatif::{ProgressBar, ProgressStyle};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::low_level::emulate_default_handler;
 use std::io::IsTerminal;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
+
+/// How long a run without a token may take to end in order: an engine that reads a prompt does it, a server that
+/// never answers does not.
+const BEFORE_THE_FIRST_TOKEN: Duration = Duration::from_secs(1);
 
 /// Runs a plan to its end.
 ///
 /// # Errors
 /// Whatever kept the session from starting, or stdout.
-pub fn run(plan: Plan, json: bool) -> anyhow::Result<Exit> {
+pub fn run(plan: Plan, args: &OutputArgs) -> anyhow::Result<Exit> {
     let file = plan.file.clone();
     let finished = finish(plan)?;
     if let Some(why) = &finished.header.engine.why_cpu {
         output::say(&format!("computed on the CPU: {why}"));
     }
-    let session = file.map(|f| f.display().to_string());
+    let session = file.as_ref().map(|f| f.display().to_string());
     let summary = Summary::new(&finished.header, &finished.organization, session.clone());
-    if json {
+    if args.json {
         output::json(&summary)?;
     } else {
         print_answer(&summary)?;
+    }
+    for line in outcome::orders_in_vain(&finished, args.commands.as_deref()) {
+        output::say(&line);
+    }
+    if let Some(why) = outcome::why(&finished, file.as_deref()) {
+        output::say(&why);
+    }
+    if !args.json {
+        print_measures(&summary);
         if let Some(session) = session {
             output::say(&format!("recorded in {session}"));
         }
@@ -34,28 +51,28 @@ pub fn run(plan: Plan, json: bool) -> anyhow::Result<Exit> {
     if let Some(error) = &finished.record_error {
         output::say(&format!("orgtop: the recording is incomplete: {error}"));
     }
-    Ok(exit(&finished))
+    Ok(outcome::exit(&finished))
 }
 
 /// Runs a plan to its end, with progress where it can be seen.
 ///
 /// # Errors
-/// Whatever kept the session from starting.
+/// Whatever kept the session from starting; a signal before anything had begun.
 pub fn finish(plan: Plan) -> anyhow::Result<Finished> {
+    let file = plan.file.clone();
     let handle = launch(plan);
-    interrupt_on_signals(handle.commands.clone())?;
-    follow(&handle);
-    Ok(handle.wait()?)
-}
-
-/// An orderly end is done; breaking down, standing still or losing the recording is not.
-#[must_use]
-pub fn exit(finished: &Finished) -> Exit {
-    let orderly = !matches!(finished.organization.end, None | Some(RunEnd::Failed));
-    if orderly && !finished.stuck && finished.record_error.is_none() {
-        Exit::Done
-    } else {
-        Exit::Failed
+    let stop = interrupt_on_signals(handle.commands.clone())?;
+    match follow(&handle, &stop) {
+        Followed::ToItsEnd => Ok(handle.wait()?),
+        Followed::NotBegun => {
+            handle.leave_behind();
+            bail!("stopped before anything began; nothing is lost")
+        }
+        Followed::NoToken => {
+            handle.leave_behind();
+            let file = file.map(|f| format!("; orgtop resume {} asks again", f.display()));
+            bail!("stopped before the first token{}", file.unwrap_or_default())
+        }
     }
 }
 
@@ -69,9 +86,12 @@ fn print_answer(summary: &Summary) -> anyhow::Result<()> {
     }
     match &summary.answer {
         // What the model wrote, unless it could drive a terminal.
-        Some(answer) => output::line(answer)?,
-        None => output::say("no answer"),
+        Some(answer) => output::line(answer),
+        None => Ok(()),
     }
+}
+
+fn print_measures(summary: &Summary) {
     let m = &summary.metrics;
     output::say(&format!(
         "T {} · alone {} · ×{:.2} · η {:.2} (η/c {:.2}) · {:.1} s · {:.0} tok/s",
@@ -83,18 +103,22 @@ fn print_answer(summary: &Summary) -> anyhow::Result<()> {
         m.wall_ms / 1000.0,
         m.tok_per_s
     ));
-    Ok(())
 }
 
 /// The first signal interrupts the run; where that takes too long (a model that loads, an engine that
-/// hangs), the third ends the program as if nobody had caught it.
-fn interrupt_on_signals(commands: Sender<Command>) -> anyhow::Result<()> {
+/// hangs), the third ends the program as if nobody had caught it. What is returned becomes true with the first.
+fn interrupt_on_signals(commands: Sender<Command>) -> anyhow::Result<Arc<AtomicBool>> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let stopped = Arc::clone(&stop);
     let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP])?;
     std::thread::spawn(move || {
         for (i, signal) in signals.forever().enumerate() {
             match i {
                 // If the run is over already nobody takes this, and nobody needs to.
-                0 => drop(commands.send(Command::Interrupt)),
+                0 => {
+                    drop(commands.send(Command::Interrupt));
+                    stopped.store(true, Ordering::Release);
+                }
                 1 => output::say("orgtop: still stopping; once more leaves it as it is"),
                 _ => {
                     // Only fails for signals that cannot be caught.
@@ -103,11 +127,22 @@ fn interrupt_on_signals(commands: Sender<Command>) -> anyhow::Result<()> {
             }
         }
     });
-    Ok(())
+    Ok(stop)
+}
+
+/// How it was left.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Followed {
+    /// Its thread is done.
+    ToItsEnd,
+    /// A signal came before its prompt was made.
+    NotBegun,
+    /// A signal came before its first token, and it does not end by itself.
+    NoToken,
 }
 
 /// Shows progress where stderr is a terminal; elsewhere only keeps the mailbox empty.
-fn follow(handle: &Handle) {
+fn follow(handle: &Handle, stop: &AtomicBool) -> Followed {
     let bar = std::io::stderr().is_terminal().then(|| {
         let bar = ProgressBar::new_spinner();
         if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}") {
@@ -118,8 +153,25 @@ fn follow(handle: &Handle) {
         bar
     });
     let mut shown = Shown::default();
+    let mut stopping: Option<Instant> = None;
+    let mut followed = Followed::ToItsEnd;
     while !handle.is_finished() {
-        shown.take(&handle.mailbox);
+        // Before the events: what is not begun now was not when the signal came.
+        let asked = stop.load(Ordering::Acquire);
+        let phase = shown.take(&handle.mailbox);
+        if asked && phase == Phase::Loading {
+            followed = Followed::NotBegun;
+            break;
+        }
+        if asked && stopping.is_none() {
+            stopping = Some(Instant::now());
+            output::say("orgtop: stopping after this step");
+        }
+        let patience = BEFORE_THE_FIRST_TOKEN;
+        if shown.tokens == 0 && stopping.is_some_and(|since| since.elapsed() > patience) {
+            followed = Followed::NoToken;
+            break;
+        }
         if let (Some(bar), Some(text)) = (&bar, shown.text()) {
             bar.set_message(text);
         }
@@ -128,6 +180,7 @@ fn follow(handle: &Handle) {
     if let Some(bar) = bar {
         bar.finish_and_clear();
     }
+    followed
 }
 
 #[derive(Default)]
@@ -138,14 +191,17 @@ struct Shown {
 }
 
 impl Shown {
-    fn take(&mut self, mailbox: &Mailbox) {
-        for event in mailbox.take().events {
+    /// Takes what has come; how far the session is.
+    fn take(&mut self, mailbox: &Mailbox) -> Phase {
+        let batch = mailbox.take();
+        for event in batch.events {
             if let Body::Tokens { ids, .. } = &event.body {
                 self.tokens += ids.len() as u64;
                 self.since.get_or_insert_with(Instant::now);
             }
             self.org.apply(&event);
         }
+        batch.report.phase
     }
 
     fn text(&self) -> Option<String> {

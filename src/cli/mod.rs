@@ -14,6 +14,7 @@ mod headless;
 mod inspect;
 mod line;
 mod models;
+mod outcome;
 mod output;
 mod presets;
 mod recover;

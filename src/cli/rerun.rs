@@ -5,7 +5,7 @@ use super::diff::DiffObject;
 use super::run::where_to_record;
 use super::server;
 use super::settings::ConfigFile;
-use super::{Exit, Usage, headless, output};
+use super::{Exit, Usage, headless, outcome, output};
 use crate::live::{At, Audience, Departure, Order, Plan, Start};
 use crate::org::{Author, Body, BranchId, Command, Event, Outcome, Place, Seq, Step};
 use crate::record::{Header, History, LineOf, SessionFile, history, store};
@@ -83,7 +83,14 @@ pub fn run(args: RerunArgs, config: &ConfigFile) -> anyhow::Result<Exit> {
     if let Some(error) = &finished.record_error {
         output::say(&format!("orgtop: the recording is incomplete: {error}"));
     }
-    Ok(headless::exit(&finished))
+    // The same again is done, however it ended.
+    if verdict.same {
+        return Ok(outcome::orderly(&finished));
+    }
+    if let Some(why) = outcome::why(&finished, verdict.session.as_deref()) {
+        output::say(&why);
+    }
+    Ok(outcome::exit(&finished))
 }
 
 fn tell(verdict: &Verdict, json: bool) -> anyhow::Result<()> {
@@ -186,6 +193,7 @@ fn orders(history: &History, place: Place) -> VecDeque<Order> {
                 step: e.step.0,
             }),
             together: false,
+            line: None,
             command,
         })
         .collect()

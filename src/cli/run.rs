@@ -55,7 +55,7 @@ pub fn show(
     front: Front,
 ) -> anyhow::Result<Shown> {
     if output.headless {
-        headless::run(plan, output.json).map(Shown::Left)
+        headless::run(plan, output).map(Shown::Left)
     } else {
         let mut options = super::screen::options(screen, front.loading)?;
         options.accepts = front.accepts;
@@ -190,6 +190,7 @@ pub fn read_orders(output: &OutputArgs) -> anyhow::Result<VecDeque<Order>> {
     let breakpoints = output.breakpoints.iter().map(|on| Order {
         at: None,
         together: false,
+        line: None,
         command: Command::Break {
             on: on.clone(),
             set: BreakpointState::On,

@@ -1,7 +1,7 @@
 //! Opening the screen (or the line log) with what flags, config and terminal say.
 
 use super::settings::{ScreenOptions, config_folder};
-use super::{Exit, headless, output};
+use super::{Exit, outcome, output};
 use crate::live::{Finished, Handle, LiveError, Phase};
 use crate::org::Command;
 use crate::tui::app::{self, Next, Options};
@@ -126,5 +126,5 @@ fn leave(finished: Result<Finished, LiveError>, file: Option<PathBuf>) -> anyhow
     if let Some(file) = file {
         output::say(&format!("recorded in {}", file.display()));
     }
-    Ok(headless::exit(&finished))
+    Ok(outcome::orderly(&finished))
 }

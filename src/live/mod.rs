@@ -71,7 +71,7 @@ pub use launch::{Handle, LiveError, OpenEngine, Plan, Start, launch};
 pub use mailbox::{Batch, Mailbox, Phase, Report};
 pub use orders::{At, Order, OrderError, parse as parse_orders};
 pub use rescan::ProtocolRescan;
-pub use session::{Audience, Finished, Session};
+pub use session::{Audience, Finished, Ordered, Session};
 pub use side_by_side::travel_side_by_side;
 pub use take_over::Departure;
 pub use tool::{Program, Tool, ToolSet};

@@ -43,6 +43,8 @@ pub struct Order {
     pub at: Option<At>,
     /// It comes right after the one before it, wherever that one leads. In a file: an order without a place.
     pub together: bool,
+    /// Its line in the file, from 1; `None`: from elsewhere.
+    pub line: Option<usize>,
     /// What.
     pub command: Command,
 }
@@ -74,6 +76,7 @@ pub fn parse(text: &str, path: &str) -> Result<VecDeque<Order>, OrderError> {
             line: i + 1,
             message,
         })?;
+        order.line = Some(i + 1);
         if order.at.is_none() {
             order.together = !orders.is_empty();
             order.at = orders.back().and_then(|before| before.at.clone());
@@ -107,6 +110,7 @@ fn parse_line(line: &str) -> Result<Order, String> {
     Ok(Order {
         at,
         together: false,
+        line: None,
         command,
     })
 }
@@ -202,6 +206,8 @@ mod tests {
             }
         );
         assert_eq!(orders[3].at, orders[2].at);
+        let lines: Vec<Option<usize>> = orders.iter().map(|o| o.line).collect();
+        assert_eq!(lines, [Some(1), Some(3), Some(4), Some(5)]);
     }
 
     #[test]

@@ -39,11 +39,22 @@ pub enum Audience {
     Nobody,
 }
 
+/// An order that was given: its line in the file, if it has one, and its `command` event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ordered {
+    /// Its line, from 1.
+    pub line: Option<usize>,
+    /// Its event.
+    pub seq: Seq,
+}
+
 /// How a session left off.
 #[derive(Debug)]
 pub struct Finished {
     /// Orders that never came due, in file order.
     pub unfired: Vec<Command>,
+    /// What became of the orders of the file, in the order in which they came due.
+    pub ordered: Vec<Ordered>,
     /// The run stopped because it was paused and nothing was due.
     pub stuck: bool,
     /// The final state.
@@ -67,6 +78,7 @@ pub struct Session {
     pub(super) blocked: Vec<Blocked>,
     pub(super) intents: VecDeque<Intent>,
     pub(super) orders: VecDeque<Order>,
+    pub(super) ordered: Vec<Ordered>,
     pub(super) stepping: Option<Stepping>,
     /// Sequences holding the instructions that workers share.
     pub(super) templates: Vec<Template>,
@@ -103,6 +115,7 @@ impl Session {
             blocked: Vec::new(),
             intents: VecDeque::new(),
             orders: VecDeque::new(),
+            ordered: Vec::new(),
             stepping: None,
             templates: Vec::new(),
             next_seq: 0,
@@ -217,11 +230,12 @@ impl Session {
 
     /// Returns the engine's memory, finishes the file.
     pub(super) fn close(mut self) -> Finished {
-        let unfired: Vec<Command> = self.orders.drain(..).map(|o| o.command).collect();
-        for command in &unfired {
-            let command = command.clone();
+        let mut unfired = Vec::new();
+        for Order { line, command, .. } in std::mem::take(&mut self.orders) {
+            unfired.push(command.clone());
             let body = Body::Command { command };
             let cause = self.emitter.emit(Author::Human, None, None, body);
+            self.ordered.push(Ordered { line, seq: cause });
             self.effect(cause, Outcome::Unfired);
         }
         self.release();
@@ -234,6 +248,7 @@ impl Session {
         Finished {
             history,
             unfired,
+            ordered: self.ordered,
             stuck: self.stuck,
             organization: self.emitter.org,
             header: self.header,
@@ -241,8 +256,8 @@ impl Session {
         }
     }
 
-    /// Serves one command and records what became of it.
-    pub(super) fn command(&mut self, command: Command, by: Author) {
+    /// Serves one command and records what became of it. Its event.
+    pub(super) fn command(&mut self, command: Command, by: Author) -> Seq {
         tracing::debug!(command = command.name(), %by, "asked");
         let cause = self.emitter.emit(
             by,
@@ -260,6 +275,7 @@ impl Session {
             self.carry_out(&command, cause)
         };
         self.effect(cause, outcome);
+        cause
     }
 
     pub(super) fn effect(&mut self, cause: Seq, outcome: Outcome) {

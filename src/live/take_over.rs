@@ -78,7 +78,9 @@ impl Session {
             Audience::Person if !held && !session.over() => {
                 session.command(Command::Pause { thread }, Author::System);
             }
-            Audience::Nobody if held => session.command(Command::Resume { thread }, Author::System),
+            Audience::Nobody if held => {
+                session.command(Command::Resume { thread }, Author::System);
+            }
             _ => {}
         }
         if !session.over() {

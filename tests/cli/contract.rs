@@ -174,21 +174,21 @@ fn every_end_has_its_word_and_its_exit_code() {
         "{\"thread\": \"organizer\", \"text\": \"a b\", \"split\": \"char\", \"fail_at\": 2}";
     let twice = script(&[("organizer", &["<JOIN-1>", "a"])]);
     for (script, orders, more, end, code) in [
-        (chatter.as_str(), "", &[][..], "no_answer", 0),
-        (&chatter, "", &["--max-organizer", "9"], "token_limit", 0),
+        (chatter.as_str(), "", &[][..], "no_answer", 1),
+        (&chatter, "", &["--max-organizer", "9"], "token_limit", 1),
         (
             &chatter,
             r#"{"at": {"step": 5}, "do": "abort"}"#,
             &[],
             "aborted",
-            0,
+            1,
         ),
         (
             &chatter,
             r#"{"at": {"step": 5}, "do": "interrupt"}"#,
             &[],
             "interrupted",
-            0,
+            1,
         ),
         (
             &chatter,

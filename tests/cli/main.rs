@@ -4,6 +4,7 @@ mod bad_files;
 mod contract;
 mod eval;
 mod harness;
+mod outcomes;
 mod plain;
 mod simulate;
 mod steering;

@@ -27,7 +27,17 @@ fn every_stop_signal_saves_a_session_that_can_be_resumed() {
         wait_for(&place.path(&file), "\"tokens\"");
         signal(child.id(), name);
         let output = child.wait_with_output().unwrap();
-        assert_eq!(output.status.code(), Some(0), "{name}");
+        assert_eq!(output.status.code(), Some(1), "{name}");
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        let goes_on = format!("; orgtop resume {file} goes on\n");
+        assert!(
+            told.contains("orgtop: stopping") || told.starts_with("interrupted at"),
+            "{told}"
+        );
+        assert!(
+            told.contains("interrupted at step ") && told.contains(&goes_on),
+            "{told}"
+        );
         let object: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
         assert_eq!(object["end"], "interrupted", "{name}");
         assert_eq!(object["commands"][0]["do"], "interrupt", "{name}");
@@ -63,7 +73,7 @@ fn a_resumed_session_knows_what_happened_before() {
         "s.jsonl",
         "q",
     ]);
-    assert_eq!(stopped.code, Some(0), "{}", stopped.stderr);
+    assert_eq!(stopped.code, Some(1), "{}", stopped.stderr);
     place.write(
         "kill.jsonl",
         r#"{"at": {"event": "fork:1"}, "do": "kill", "thread": "1"}"#,
@@ -113,7 +123,7 @@ fn a_session_has_one_writer_and_many_readers() {
         second.stderr
     );
     signal(child.id(), "TERM");
-    assert!(child.wait_with_output().unwrap().status.success());
+    assert_eq!(child.wait_with_output().unwrap().status.code(), Some(1));
 }
 
 #[test]

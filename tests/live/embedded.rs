@@ -79,6 +79,7 @@ fn crowd() -> VecDeque<Order> {
         .map(|command| Order {
             at: None,
             together: true,
+            line: None,
             command,
         })
         .collect()

@@ -323,6 +323,7 @@ fn orders<C: Strategy<Value = Command>>(command: C) -> impl Strategy<Value = Vec
     let order = (at, any::<bool>(), command).prop_map(|(at, together, command)| Order {
         at: Some(at),
         together,
+        line: None,
         command,
     });
     prop::collection::vec(order, 0..24)

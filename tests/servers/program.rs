@@ -1,8 +1,9 @@
 //! The program itself: flags, exit codes, messages, and where a key does not go.
 
-use crate::fake::{Fake, Kind, rest_of, said};
+use crate::fake::{Fake, Kind, Reply, rest_of, said};
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 fn fake() -> Fake {
     Fake::new(Kind::Vllm, |prompt| {
@@ -188,6 +189,43 @@ fn a_person_chooses_a_worker_by_name_from_a_roster_file() {
         sent.contains("how many?") && !sent.contains("@big"),
         "{sent}"
     );
+}
+
+#[test]
+fn one_signal_leaves_a_server_that_is_silent_from_the_first_token_on() {
+    let home = tempfile::tempdir().unwrap();
+    let session = home.path().join("s.jsonl").display().to_string();
+    let fake = fake().then([Reply::Stall(0)]);
+    let child = Command::new(env!("CARGO_BIN_EXE_orgtop"))
+        .args(["run", "--headless", "--server", &fake.url])
+        .args(["--record", &session, "q"])
+        .env("HOME", home.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let began = Instant::now();
+    while fake.asked().is_empty() {
+        assert!(began.elapsed() < Duration::from_secs(20));
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let signalled = Instant::now();
+    let kill = Command::new("kill")
+        .args(["-TERM", &child.id().to_string()])
+        .status();
+    assert!(kill.unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    let text = told(&output);
+    assert!(signalled.elapsed() < Duration::from_secs(5), "{text}");
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    let expected = format!(
+        "orgtop: stopping after this step\n\
+         orgtop: stopped before the first token; orgtop resume {session} asks again\n"
+    );
+    assert_eq!(text, expected);
+    let output = orgtop(home.path(), &["resume", &session, "--headless"]);
+    assert!(output.status.success(), "{}", told(&output));
+    assert_eq!(output.stdout, b"42\n");
 }
 
 #[test]

@@ -70,6 +70,8 @@ fn seat(text: &str) -> Result<(ThreadId, Seat), String> {
 #[derive(Debug, Args)]
 pub struct OutputArgs {
     /// No screen; print the answer at the end
+    ///
+    /// Exits with 0 if there is a whole answer, else with 1 and a line on stderr that says why and what goes on from there.
     #[arg(long)]
     pub headless: bool,
     /// With --headless: print one JSON object at the end
@@ -126,8 +128,8 @@ file order, at the first step boundary at which its place is reached (also while
 Places: {\"at\": {\"step\": 5}}, {\"at\": {\"thread\": \"1\", \"tokens\": 20}}, {\"at\": {\"branch\": 1, \
 \"step\": 40}}, {\"at\": {\"event\": \"fork:2\"}} (fork, join, return or end, of any thread or of the one named; \
 error, or one kind as in error:JoinTwice; answer; break, or one breakpoint as in break:fork; ask, or one kind as in \
-ask:fork; plan). Without \"at\": together with the line before it, or at once. What never comes due is reported as \
-unfired.
+ask:fork; plan). Without \"at\": together with the line before it, or at once. What is refused or \
+never comes due is said on stderr with its line, and in the object of --json.
 
 Commands (`orgtop commands --json` has every argument):
 ";

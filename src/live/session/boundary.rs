@@ -1,7 +1,7 @@
 //! Between two steps: orders that are due, commands, tools and wishes, until something can be decoded or the
 //! session is over.
 
-use super::{Audience, Session};
+use super::{Audience, Ordered, Session};
 use crate::live::mailbox::Mailbox;
 use crate::org::{Author, Command};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
@@ -81,7 +81,9 @@ impl Session {
     fn fire_orders(&mut self) {
         while let Some(i) = self.orders.iter().position(|o| o.due(&self.emitter)) {
             while let Some(order) = self.orders.remove(i) {
-                self.command(order.command, Author::Human);
+                let seq = self.command(order.command, Author::Human);
+                let line = order.line;
+                self.ordered.push(Ordered { line, seq });
                 if !self.orders.get(i).is_some_and(|next| next.together) {
                     break;
                 }
