@@ -219,3 +219,64 @@ impl Shown {
         ))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::{ChatMessage, Engine, EngineCard, EngineError, SeqOp, StepOutput, TokenId};
+    use crate::live::{Audience, RunConfig, ServerSet, Start, ToolSet};
+
+    /// Longer than the test waits.
+    const LONG: Duration = Duration::from_secs(60);
+
+    /// Never comes to its first token.
+    #[derive(Default)]
+    struct Wedged(EngineCard);
+
+    impl Engine for Wedged {
+        fn card(&self) -> &EngineCard {
+            &self.0
+        }
+        fn encode(&mut self, _: &str) -> Result<Vec<TokenId>, EngineError> {
+            Ok(Vec::new())
+        }
+        fn prompt(&mut self, _: &[ChatMessage], _: bool) -> Result<Vec<TokenId>, EngineError> {
+            Ok(Vec::new())
+        }
+        fn decode(&mut self, _: &[TokenId]) -> Vec<u8> {
+            Vec::new()
+        }
+        fn advance(&mut self, _: Vec<SeqOp>) -> Result<StepOutput, EngineError> {
+            std::thread::sleep(LONG);
+            Ok(StepOutput::default())
+        }
+    }
+
+    #[test]
+    fn an_engine_that_hangs_before_its_first_token_is_left_at_the_first_signal() {
+        let config = RunConfig {
+            query: "q".into(),
+            ..RunConfig::default()
+        };
+        let handle = launch(Plan {
+            open: Box::new(|| Ok(Box::new(Wedged::default()))),
+            start: Start::Fresh {
+                config,
+                id: "hangs".into(),
+                created: "2026-01-01T00:00:00Z".into(),
+            },
+            file: None,
+            orders: std::collections::VecDeque::new(),
+            audience: Audience::Nobody,
+            tools: ToolSet::new(),
+            servers: ServerSet::new(),
+        });
+        while handle.mailbox.take().report.phase == Phase::Loading {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let began = Instant::now();
+        assert!(follow(&handle, &AtomicBool::new(true)) == Followed::NoToken);
+        assert!(began.elapsed() < LONG / 4);
+        handle.leave_behind();
+    }
+}
