@@ -26,5 +26,6 @@ pub mod org;
 pub mod protocol;
 pub mod record;
 mod simd;
+mod small_file;
 pub mod task;
 pub mod tui;

@@ -140,6 +140,9 @@ pub struct SimulateArgs {
     /// Draw T against capacity
     #[arg(long, value_name = "FILE.svg")]
     pub curve: Option<PathBuf>,
+    /// Replace a curve that is there
+    #[arg(long, requires = "curve")]
+    pub force: bool,
 }
 
 /// Arguments of `doctor`.

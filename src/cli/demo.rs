@@ -2,6 +2,7 @@
 
 use super::Usage;
 use crate::live::Order;
+use crate::small_file::{self, Pipes};
 use crate::tui::demo::{Demo, Manner, Script};
 use anyhow::Context;
 use std::collections::VecDeque;
@@ -15,7 +16,7 @@ const PACE: &str = "ORGTOP_DEMO_PACE";
 /// # Errors
 /// It cannot be read, or a line is wrong, with file and line.
 pub fn read(path: &Path) -> anyhow::Result<Script> {
-    let text = std::fs::read_to_string(path)
+    let text = small_file::read(path, Pipes::Read, small_file::LONGEST)
         .with_context(|| format!("{}: cannot read the demo", path.display()))?;
     Ok(Script::parse(&text, &path.display().to_string())?)
 }

@@ -9,6 +9,7 @@ use crate::hub;
 use crate::live::OpenEngine;
 use crate::org::ThreadId;
 use crate::record::Limits;
+use crate::small_file::{self, Pipes};
 use anyhow::Context;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -151,7 +152,7 @@ impl Source {
 }
 
 fn read_script(path: &Path) -> anyhow::Result<Script> {
-    let text = std::fs::read_to_string(path)
+    let text = small_file::read(path, Pipes::Read, small_file::LONGEST_MADE)
         .with_context(|| format!("{}: cannot read the script", path.display()))?;
     let script = Script::parse(&text, &path.display().to_string())?;
     for thread in script.threads() {

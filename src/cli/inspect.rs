@@ -40,17 +40,22 @@ pub fn fold(path: &Path) -> anyhow::Result<Folded> {
     })
 }
 
+/// Says what is wrong with a session file, if anything is.
+pub fn warn(report: &Report) {
+    if !report.is_clean() {
+        for line in report.to_string().lines() {
+            output::say(&format!("orgtop: {line}"));
+        }
+    }
+}
+
 /// Prints a session in numbers.
 ///
 /// # Errors
 /// When it is no session or cannot be read.
 pub fn run(args: &InspectArgs) -> anyhow::Result<Exit> {
     let folded = fold(&args.file)?;
-    if !folded.report.is_clean() {
-        for line in folded.report.to_string().lines() {
-            output::say(&format!("orgtop: {line}"));
-        }
-    }
+    warn(&folded.report);
     let session = Some(args.file.display().to_string());
     let summary = Summary::new(&folded.header, &folded.organization, session);
     if args.json {

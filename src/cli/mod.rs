@@ -30,6 +30,7 @@ mod settings;
 mod shell;
 mod simulate;
 mod summary;
+mod target;
 mod tour;
 mod train;
 mod verify;

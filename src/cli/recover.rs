@@ -2,7 +2,8 @@
 
 use super::args::RecoverArgs;
 use super::{Exit, output};
-use crate::record::{HeaderFate, recover, recovered_path};
+use crate::live::ProtocolRescan;
+use crate::record::{HeaderFate, Verified, recover, recovered_path, verify};
 use crate::tui::text::safe_line;
 
 /// Writes the readable part of a damaged session to a new file and says what was lost.
@@ -28,5 +29,25 @@ pub fn run(args: &RecoverArgs) -> anyhow::Result<Exit> {
         to.display(),
         recovered.events
     )))?;
+    if recovered.events == 0 {
+        output::say("nothing was recovered: no event in it is readable");
+        return Ok(Exit::Failed);
+    }
+    output::line(&safe_line(&judged(&verify(&to, &ProtocolRescan)?)))?;
     Ok(Exit::Done)
+}
+
+/// Whether the copy holds together, or where it first does not.
+fn judged(copy: &Verified) -> String {
+    let damage = copy.report.to_string();
+    let differ = copy.disagreements.iter().map(ToString::to_string);
+    let all: Vec<String> = damage.lines().map(str::to_owned).chain(differ).collect();
+    match all.as_slice() {
+        [] => "the copy agrees with itself".into(),
+        [only] => format!("the copy still DISAGREES: {only}"),
+        [first, rest @ ..] => format!(
+            "the copy still DISAGREES: {first} (and {} more, see `orgtop verify`)",
+            rest.len()
+        ),
+    }
 }

@@ -7,6 +7,7 @@ use crate::engine::remote::ServerOptions;
 use crate::hub;
 use crate::live::{OpenBeside, ServerSet, Tool, ToolSet};
 use crate::org::{RosterSeat, Seat, roster::in_a_name};
+use crate::small_file::{self, Pipes};
 use anyhow::{Context, bail, ensure};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -39,7 +40,7 @@ pub fn read(
         ..Roster::default()
     };
     if let Some(path) = path {
-        let text = std::fs::read_to_string(path)
+        let text = small_file::read(path, Pipes::Refused, small_file::LONGEST)
             .with_context(|| format!("{}: cannot read the roster", path.display()))?;
         roster
             .fill(&text, path, options)

@@ -9,6 +9,7 @@ use super::{Exit, Usage, headless, presets};
 use crate::live::{Audience, Order, Plan, launch, parse_orders};
 use crate::org::{BreakpointState, Command, Seat, ThreadId};
 use crate::record::store;
+use crate::small_file::{self, Pipes};
 use crate::tui::app::Accepts;
 use crate::tui::demo::{Demo, Manner};
 use crate::tui::keymap::Keymap;
@@ -19,9 +20,6 @@ use std::path::PathBuf;
 
 /// Tokens a second and thread without a verb.
 const SPEED: u32 = 40;
-
-/// Longest query read from standard input.
-const LONGEST_QUERY: u64 = 4 << 20;
 
 /// Runs an organization, and then whatever is asked for from its screen.
 ///
@@ -163,10 +161,10 @@ pub(super) fn read_query(argument: Option<String>) -> anyhow::Result<String> {
             let mut bytes = Vec::new();
             std::io::stdin()
                 .lock()
-                .take(LONGEST_QUERY + 1)
+                .take(small_file::LONGEST + 1)
                 .read_to_end(&mut bytes)
                 .context("cannot read the query from standard input")?;
-            if bytes.len() as u64 > LONGEST_QUERY {
+            if bytes.len() as u64 > small_file::LONGEST {
                 return Err(
                     Usage("the query on standard input is longer than 4 MiB".into()).into(),
                 );
@@ -200,7 +198,7 @@ pub fn read_orders(output: &OutputArgs) -> anyhow::Result<VecDeque<Order>> {
     let Some(path) = output.commands.as_deref() else {
         return Ok(orders);
     };
-    let text = std::fs::read_to_string(path)
+    let text = small_file::read(path, Pipes::Read, small_file::LONGEST)
         .with_context(|| format!("{}: cannot read the commands", path.display()))?;
     orders.extend(parse_orders(&text, &path.display().to_string())?);
     Ok(orders)

@@ -1,11 +1,13 @@
 //! `orgtop simulate`: what capacity buys, by ideal time alone.
 
 use super::args::SimulateArgs;
+use super::target::{Existing, Target};
 use super::{Exit, Usage, inspect, output};
 use crate::eval::{CapacityPoint, Plan, capacity_curve};
 use crate::learn::curves::labelled::{Labelled, LabelledChart, Mark, Shape};
 use crate::org::Trace;
 use crate::record::PoolPolicy;
+use crate::small_file::{self, Pipes};
 use crate::tui::text::safe_line;
 use anyhow::Context;
 use serde::Serialize;
@@ -42,6 +44,13 @@ struct Printed<'a> {
 /// # Errors
 /// A file that is neither a session nor a description, or an SVG that cannot be written.
 pub fn run(args: &SimulateArgs) -> anyhow::Result<Exit> {
+    let curve = match &args.curve {
+        Some(path) => {
+            let existing = Existing::by_force(args.force);
+            Some(Target::new(path, existing, &[&args.file])?)
+        }
+        None => None,
+    };
     let subject = subject(args)?;
     let threads = subject.organizations.first().map_or(0, std::vec::Vec::len);
     let capacities = match &args.capacity {
@@ -52,9 +61,9 @@ pub fn run(args: &SimulateArgs) -> anyhow::Result<Exit> {
         }
     };
     let points = capacity_curve(&subject.organizations, &capacities);
-    if let Some(path) = &args.curve {
-        std::fs::write(path, chart(args, &subject, &points))
-            .with_context(|| format!("{}: cannot write the curve", path.display()))?;
+    if let Some(curve) = curve {
+        let picture = chart(args, &subject, &points);
+        curve.write(|to| Ok(to.write_all(picture.as_bytes())?))?;
     }
     let tokens = subject.organizations.iter().flatten().map(|t| t.tokens);
     let work = tokens.sum::<u64>() as f64 / subject.organizations.len().max(1) as f64;
@@ -83,7 +92,7 @@ fn subject(args: &SimulateArgs) -> anyhow::Result<Subject> {
         Some("json") => true,
         _ => return session(args),
     };
-    let text = std::fs::read_to_string(&args.file)
+    let text = small_file::read(&args.file, Pipes::Refused, small_file::LONGEST)
         .with_context(|| format!("{}: cannot read the description", args.file.display()))?;
     let plan = Plan::parse(&text, json)
         .map_err(|why| anyhow::anyhow!("{}: {why}", args.file.display()))?;
@@ -113,6 +122,7 @@ fn session(args: &SimulateArgs) -> anyhow::Result<Subject> {
         return Err(Usage("--runs: a recorded session has the lengths that it has".into()).into());
     }
     let folded = inspect::fold(&args.file)?;
+    inspect::warn(&folded.report);
     let mut traces = folded.organization.traces();
     for trace in &mut traces {
         trace.ended = true;

@@ -133,12 +133,30 @@ pub struct BreakpointRecord {
     pub seq: Seq,
 }
 
+impl Breakpoint {
+    /// Why no run ever comes there. Sessions in which such a one was set can still be read.
+    ///
+    /// # Errors
+    /// In words for whoever asked.
+    pub fn can_be_met(&self) -> Result<(), String> {
+        match self {
+            Self::Step(Step(0)) => {
+                Err("steps count from 1, so step 0 is never done: expected step:1 or later".into())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 impl Organization {
     /// Why a breakpoint cannot be put into this state.
     ///
     /// # Errors
     /// In words for whoever asked.
     pub fn check_breakpoint(&self, on: &Breakpoint, to: BreakpointState) -> Result<(), String> {
+        if to == BreakpointState::On {
+            on.can_be_met()?;
+        }
         let present = self.breakpoints.iter().find(|b| b.on == *on);
         match (present, to) {
             (None, BreakpointState::Off | BreakpointState::Deleted) => {
@@ -237,6 +255,18 @@ mod tests {
             let error = spec.parse::<Breakpoint>().unwrap_err().to_string();
             assert!(error.contains(why), "{spec}: {error}");
         }
+    }
+
+    #[test]
+    fn step_0_is_read_and_never_set() {
+        let zero: Breakpoint = serde_json::from_str("\"step:0\"").unwrap();
+        let org = Organization::new(4, 0.5);
+        let why = org
+            .check_breakpoint(&zero, BreakpointState::On)
+            .unwrap_err();
+        assert!(why.contains("steps count from 1"), "{why}");
+        let one = "step:1".parse().unwrap();
+        assert_eq!(org.check_breakpoint(&one, BreakpointState::On), Ok(()));
     }
 
     #[test]

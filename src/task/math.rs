@@ -9,6 +9,7 @@ pub(super) use answer::key;
 pub use answer::same;
 
 use super::checked::{Checked, Found, Wrong};
+use crate::small_file::{self, Pipes};
 use answer::{final_answer, final_box};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -92,15 +93,8 @@ impl Math {
     pub fn read(path: &Path) -> Result<Vec<Self>, BadMath> {
         let file = path.display().to_string();
         let fail = |message: String| BadMath::File(file.clone(), message);
-        let size = std::fs::metadata(path)
-            .map_err(|e| fail(e.to_string()))?
-            .len();
-        if size > MOST_BYTES {
-            return Err(fail(format!(
-                "{size} bytes are too many for a file of problems"
-            )));
-        }
-        let text = std::fs::read(path).map_err(|e| fail(e.to_string()))?;
+        let text = small_file::read_bytes(path, Pipes::Refused, MOST_BYTES)
+            .map_err(|e| fail(e.to_string()))?;
         Self::read_text(&file, &String::from_utf8_lossy(&text))
     }
 

@@ -5,6 +5,7 @@
 //! here; editors do, before a key goes into their text.
 
 use super::action::{Action, Context, TABLE};
+use crate::small_file::{self, Pipes};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -173,7 +174,7 @@ impl Keymap {
     /// # Errors
     /// An unreadable file, and whatever [`Keymap::parse`] finds wrong.
     pub fn load(path: &Path) -> Result<Self, KeymapError> {
-        match std::fs::read_to_string(path) {
+        match small_file::read(path, Pipes::Refused, small_file::LONGEST) {
             Ok(text) => Self::parse(path, &text),
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(Self::default()),
             Err(e) => Err(KeymapError {

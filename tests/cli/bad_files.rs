@@ -75,7 +75,7 @@ fn damage_is_always_told_and_the_rest_is_shown() {
         ("torn.jsonl", "torn"),
         ("newer.jsonl", "newer than this program's"),
     ] {
-        for verb in ["inspect", "replay"] {
+        for verb in ["inspect", "replay", "simulate"] {
             let done = place.orgtop(&[verb, name]);
             assert_eq!(done.code, Some(0), "{verb} {name}");
             assert!(done.stderr.contains(told), "{verb} {name}: {}", done.stderr);
@@ -349,4 +349,91 @@ fn doctor_names_a_config_mistake_and_checks_the_rest() {
     for rest in ["machine", "device", "sessions"] {
         assert!(lines.iter().any(|l| l.contains(rest)), "{rest}: {lines:?}");
     }
+}
+
+#[test]
+fn a_recovered_copy_is_judged() {
+    let place = Place::new();
+    let good = recorded(&place);
+    let lines: Vec<&str> = good.lines().collect();
+    place.write("torn.jsonl", good.trim_end().to_owned() + "\n{\"torn");
+    let mut gone = lines.clone();
+    gone.remove(5);
+    place.write("gone.jsonl", gone.join("\n") + "\n");
+    place.write("bare.jsonl", lines[0].to_owned() + "\n{\"torn\n");
+    for (name, code, said) in [
+        ("torn.jsonl", 0, "the copy agrees with itself"),
+        ("gone.jsonl", 0, "the copy still DISAGREES: line "),
+        ("bare.jsonl", 1, "nothing was recovered"),
+    ] {
+        let done = place.orgtop(&["recover", name]);
+        assert_eq!(done.code, Some(code), "{name}: {}", done.stderr);
+        let all = done.stdout + &done.stderr;
+        assert!(all.contains(said), "{name}: {all}");
+    }
+}
+
+/// A text that never ends, and a pipe that nobody writes to.
+#[cfg(unix)]
+#[test]
+fn texts_that_never_end_or_never_begin_are_refused() {
+    let place = Place::new();
+    place.write("v1.jsonl", vector_1());
+    pipe(&place, "pipe");
+    let run = |more: &[&str]| {
+        let all = [&["run", "--headless", "--no-record"], more].concat();
+        let done = place.orgtop(&all);
+        assert_ne!(done.code, Some(0), "{more:?}");
+        done.stderr
+    };
+    let script = ["--script", "v1.jsonl", "q"];
+    for flag in ["--roster", "--config"] {
+        for path in ["/dev/zero", "pipe"] {
+            let said = run(&[&[flag, path], script.as_slice()].concat());
+            assert!(
+                said.contains("is a pipe or device"),
+                "{flag} {path}: {said}"
+            );
+        }
+    }
+    for path in ["/dev/zero", "pipe"] {
+        let said = run(&["--script", "v1.jsonl", "--task", &format!("math {path}#1")]);
+        assert!(said.contains("is a pipe or device"), "{path}: {said}");
+    }
+    let said = run(&[&["--commands", "/dev/zero"], script.as_slice()].concat());
+    assert!(said.contains("longer than 4 MiB"), "{said}");
+    let said = run(&["--script", "/dev/zero", "q"]);
+    assert!(said.contains("longer than 64 MiB"), "{said}");
+    std::fs::create_dir_all(place.path("config/orgtop")).unwrap();
+    pipe(&place, "config/orgtop/config.toml");
+    let said = run(&script);
+    assert!(said.contains("is a pipe or device"), "{said}");
+}
+
+#[cfg(unix)]
+#[test]
+fn commands_come_through_a_pipe() {
+    let place = Place::new();
+    place.write("v1.jsonl", vector_1());
+    pipe(&place, "pipe");
+    let orders = place.path("pipe");
+    let writer = std::thread::spawn(move || std::fs::write(orders, "{\"do\": \"abort\"}\n"));
+    let done = place.orgtop(&[
+        "run",
+        "--headless",
+        "--json",
+        "--no-record",
+        "--script",
+        "v1.jsonl",
+        "--commands",
+        "pipe",
+        "q",
+    ]);
+    writer.join().unwrap().unwrap();
+    assert_eq!(
+        done.object()["commands"][0]["do"],
+        "stop",
+        "{}",
+        done.stderr
+    );
 }

@@ -199,6 +199,15 @@ fn the_frontier_is_drawn_and_printed() {
     assert!(frontier.budgets.iter().all(|l| l.points[0]["budget"] == 8));
     let svg = place.read("f.svg");
     assert!(svg.starts_with("<svg") && svg.contains(">c=7</text>") && svg.contains(">k=8</text>"));
+    // one that is there is told before the work, and kept
+    let again = call(&place, &["--frontier", "f.svg"]);
+    assert_eq!((again.code, again.stdout.as_str()), (Some(1), ""));
+    assert!(
+        again.stderr.contains("there is such a file already"),
+        "{}",
+        again.stderr
+    );
+    assert_eq!(place.read("f.svg"), svg);
 }
 
 #[test]

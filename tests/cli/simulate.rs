@@ -167,9 +167,10 @@ fn what_cannot_be_simulated_is_explained() {
         (&["plan.json", "-c", "0"], 2, "capacities from 1 to 1024"),
         (
             &["plan.json", "--curve", "no/such/folder.svg"],
-            1,
-            "cannot write the curve",
+            2,
+            "there is no folder no/such",
         ),
+        (&["plan.json", "--force"], 2, "--curve"),
     ] {
         let mut all = vec!["simulate"];
         all.extend_from_slice(arguments);
@@ -177,4 +178,43 @@ fn what_cannot_be_simulated_is_explained() {
         assert_eq!(done.code, Some(code), "{arguments:?}: {}", done.stderr);
         assert!(done.stderr.contains(why), "{arguments:?}: {}", done.stderr);
     }
+}
+
+#[test]
+fn a_curve_is_drawn_over_no_file_unasked_and_never_over_what_it_is_drawn_of() {
+    let place = Place::new();
+    place.write("v.jsonl", vector_1());
+    let run = [
+        "run",
+        "--headless",
+        "--script",
+        "v.jsonl",
+        "--record",
+        "s.jsonl",
+        "q",
+    ];
+    assert_eq!(place.orgtop(&run).code, Some(0));
+    let session = place.read("s.jsonl");
+    place.write("c.svg", "mine");
+    let draw = |to: &str, force: bool| {
+        let mut all = vec!["simulate", "s.jsonl", "--curve", to];
+        all.extend(force.then_some("--force"));
+        place.orgtop(&all)
+    };
+    for (to, force, why) in [
+        ("s.jsonl", false, "it is read here"),
+        ("./s.jsonl", true, "it is read here"),
+        ("c.svg", false, "there is such a file already"),
+    ] {
+        let refused = draw(to, force);
+        assert_eq!(refused.code, Some(1), "{to}: {}", refused.stderr);
+        assert!(refused.stderr.contains(why), "{to}: {}", refused.stderr);
+        assert_eq!(refused.stdout, "");
+    }
+    assert_eq!(
+        (place.read("s.jsonl"), place.read("c.svg")),
+        (session, "mine".into())
+    );
+    assert_eq!(draw("c.svg", true).code, Some(0));
+    assert!(place.read("c.svg").starts_with("<svg"));
 }

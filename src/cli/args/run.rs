@@ -1,7 +1,9 @@
 //! What `run` takes: who writes what, how it reports, and what its longer help says.
 
 use crate::cli::settings::RunOptions;
-use crate::org::{AskKind, BadSeat, BadThreadId, Breakpoint, COMMANDS, Seat, ThreadId};
+use crate::org::{
+    AskKind, BadBreakpoint, BadSeat, BadThreadId, Breakpoint, COMMANDS, Seat, ThreadId,
+};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -66,6 +68,12 @@ fn seat(text: &str) -> Result<(ThreadId, Seat), String> {
     Ok((thread, seat))
 }
 
+fn breakpoint(text: &str) -> Result<Breakpoint, String> {
+    let on: Breakpoint = text.parse().map_err(|e: BadBreakpoint| e.to_string())?;
+    on.can_be_met()?;
+    Ok(on)
+}
+
 /// How a run reports, shared by `run` and `resume`.
 #[derive(Debug, Args)]
 pub struct OutputArgs {
@@ -81,7 +89,7 @@ pub struct OutputArgs {
     #[arg(long, value_name = "FILE", long_help = commands_help())]
     pub commands: Option<PathBuf>,
     /// Stop the run there: fork, join:2, return, answer, error, step:40, tokens:200, text:REGEX
-    #[arg(long = "break", value_name = "SPEC", long_help = BREAK_HELP)]
+    #[arg(long = "break", value_name = "SPEC", long_help = BREAK_HELP, value_parser = breakpoint)]
     pub breakpoints: Vec<Breakpoint>,
     /// Play a demo: captions, waits, keys and commands
     #[arg(long, value_name = "FILE", conflicts_with = "headless", long_help = DEMO_HELP)]

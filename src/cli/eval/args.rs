@@ -5,7 +5,7 @@ use crate::eval::Settings;
 use crate::record::Policy;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Arguments of `eval`.
 #[derive(Debug, Args)]
@@ -72,6 +72,9 @@ pub struct EvalArgs {
     /// Sweep sizes and budgets, and draw accuracy against T
     #[arg(long, value_name = "FILE.svg")]
     pub frontier: Option<PathBuf>,
+    /// Replace a picture that is there
+    #[arg(long, requires = "frontier")]
+    pub force: bool,
     /// Keep finished runs in FOLDER; a later call goes on there
     #[arg(long, value_name = "FOLDER")]
     pub out: Option<PathBuf>,
@@ -141,6 +144,13 @@ impl EvalArgs {
             max_trace: self.max_trace.unwrap_or(self.max_organizer),
             thinking: self.thinking,
         }
+    }
+
+    /// The files that it reads.
+    #[must_use]
+    pub fn inputs(&self) -> Vec<&Path> {
+        let problems = self.task.get(1).map(Path::new);
+        problems.into_iter().chain(self.script.as_deref()).collect()
     }
 
     /// What concerns the engine, over what the config file says.

@@ -12,13 +12,13 @@ mod progress;
 pub use args::{EvalArgs, PolicyWord, SetWord};
 
 use super::settings::ConfigFile;
+use super::target::{Existing, Target};
 use super::{Exit, output};
 use crate::engine::EngineCard;
 use crate::eval::{
     Error, Journal, Kind, Meter, Observer, Outcome, Outcomes, Role, Run, collect,
     collect_side_by_side, frontier, report,
 };
-use anyhow::Context;
 use plan::Plan;
 use print::{Printed, Speed};
 use progress::Progress;
@@ -35,6 +35,13 @@ use std::time::Instant;
 pub fn run(args: &EvalArgs, config: &ConfigFile) -> anyhow::Result<Exit> {
     let options = args.engine_options(&config.run);
     let plan = Plan::new(args, &options, config)?;
+    let picture = match &args.frontier {
+        Some(path) => {
+            let inputs = args.inputs();
+            Some(Target::new(path, Existing::by_force(args.force), &inputs)?)
+        }
+        None => None,
+    };
     let (mut journal, mut outcomes) = match &args.out {
         Some(folder) => {
             let settings = &plan.spec.settings;
@@ -97,7 +104,7 @@ pub fn run(args: &EvalArgs, config: &ConfigFile) -> anyhow::Result<Exit> {
     }
     progress.clear();
     let speed = Speed::new(seconds, meter.decoded.load(Ordering::Relaxed));
-    finish(args, &plan, &outcomes, &models, speed)?;
+    finish(args, &plan, &outcomes, &models, speed, picture)?;
     Ok(Exit::Done)
 }
 
@@ -107,6 +114,7 @@ fn finish(
     outcomes: &Outcomes,
     models: &BTreeMap<Role, EngineCard>,
     speed: Speed,
+    place: Option<Target>,
 ) -> anyhow::Result<()> {
     let report = report(&plan.spec, outcomes);
     let curves = args
@@ -122,9 +130,8 @@ fn finish(
     } else {
         output::line(&print::table(&printed))?;
     }
-    match (&args.frontier, picture) {
-        (Some(path), Some(picture)) => std::fs::write(path, picture)
-            .with_context(|| format!("{}: cannot write the picture", path.display())),
+    match (place, picture) {
+        (Some(place), Some(picture)) => place.write(|to| Ok(to.write_all(picture.as_bytes())?)),
         _ => Ok(()),
     }
 }

@@ -76,7 +76,6 @@ impl Plan {
             width: usize::from(args.width),
         };
         check_temperatures(&spec)?;
-        check_picture(args.frontier.as_deref())?;
         let mut needed = spec.clone();
         if args.frontier.is_some() {
             needed.contenders.extend(contenders(&asked));
@@ -182,21 +181,6 @@ fn check_temperatures(spec: &Spec) -> Result<(), Usage> {
 
 /// Parameters up to which one engine leaves cores idle.
 const SMALL: u64 = 50_000_000;
-
-/// A picture that cannot be written is told before the work.
-fn check_picture(path: Option<&Path>) -> Result<(), Usage> {
-    let folder = path
-        .and_then(Path::parent)
-        .filter(|f| !f.as_os_str().is_empty());
-    match (path, folder) {
-        (Some(path), Some(folder)) if !folder.is_dir() => Err(Usage(format!(
-            "--frontier {}: there is no folder {}",
-            path.display(),
-            folder.display()
-        ))),
-        _ => Ok(()),
-    }
-}
 
 /// Who organizes, and who thinks alone; one player where it is the same.
 fn players(

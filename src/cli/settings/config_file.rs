@@ -4,6 +4,7 @@ use super::{RunOptions, ScreenOptions};
 use crate::engine::remote::ServerOptions;
 use crate::live::ToolSet;
 use crate::org::MAX_DEPTH;
+use crate::small_file::{self, Pipes};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -56,7 +57,7 @@ impl ConfigFile {
                 None => return Ok(Self::default()),
             },
         };
-        let text = match std::fs::read_to_string(&path) {
+        let text = match small_file::read(&path, Pipes::Refused, small_file::LONGEST) {
             Ok(text) => text,
             Err(e) if !required && e.kind() == std::io::ErrorKind::NotFound => {
                 return Ok(Self::default());

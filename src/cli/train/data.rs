@@ -5,6 +5,7 @@
 use super::args::DataArgs;
 use super::teacher::{self, Harvest};
 use crate::cli::settings::ConfigFile;
+use crate::cli::target::{Existing, Target};
 use crate::cli::{Exit, Usage, output};
 use crate::learn::dataset::{Dataset, Spec};
 use crate::learn::dataset_file::{Trace, read, write};
@@ -12,9 +13,7 @@ use crate::task::countdown::preset::Split;
 use anyhow::Context;
 use serde_json::json;
 use std::fs::File;
-use std::io::{BufReader, BufWriter, Write};
-use std::path::Path;
-use tempfile::NamedTempFile;
+use std::io::BufReader;
 
 /// Writes or checks a file of threads.
 ///
@@ -24,13 +23,8 @@ pub fn run(args: &DataArgs, config: &ConfigFile) -> anyhow::Result<Exit> {
     if args.check {
         return check(args);
     }
-    anyhow::ensure!(
-        args.force || !args.file.exists(),
-        "{}: there is such a file already; name another, or replace it with --force",
-        args.file.display()
-    );
     // A place that cannot be written to is told before the work.
-    let place = beside(&args.file)?;
+    let place = Target::new(&args.file, Existing::by_force(args.force), &[])?;
     let harvest = match teacher::chosen(args, config)? {
         Some(source) => teacher::harvest(args, &source)?,
         None => by_solver(args)?,
@@ -41,7 +35,7 @@ pub fn run(args: &DataArgs, config: &ConfigFile) -> anyhow::Result<Exit> {
         let kept = if threads == 0 {
             "nothing is written".to_owned()
         } else {
-            save(place, &args.file, harvest.threads)?;
+            save(place, harvest.threads)?;
             format!("their {threads} threads are in {file}")
         };
         anyhow::bail!(
@@ -50,7 +44,7 @@ pub fn run(args: &DataArgs, config: &ConfigFile) -> anyhow::Result<Exit> {
             args.n
         );
     }
-    save(place, &args.file, harvest.threads)?;
+    save(place, harvest.threads)?;
     let (by, drawn) = (harvest.by, harvest.drawn);
     let kept = share(threads as u64, drawn);
     report(
@@ -145,20 +139,6 @@ pub(super) fn split(args: &DataArgs) -> Split {
     }
 }
 
-/// Where a file is written before it takes its place, so that one that is there is whole.
-fn beside(path: &Path) -> anyhow::Result<NamedTempFile> {
-    let folder = path.parent().filter(|p| !p.as_os_str().is_empty());
-    NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))
-        .with_context(|| format!("{}: cannot write there", path.display()))
-}
-
-fn save(place: NamedTempFile, path: &Path, threads: Vec<Trace>) -> anyhow::Result<()> {
-    let mut to = BufWriter::new(place);
-    write(threads, &mut to)?;
-    to.flush()?;
-    let place = to.into_inner().map_err(|e| e.into_error())?;
-    place
-        .persist(path)
-        .with_context(|| path.display().to_string())?;
-    Ok(())
+fn save(place: Target, threads: Vec<Trace>) -> anyhow::Result<()> {
+    place.write(|to| Ok(write(threads, to)?))
 }

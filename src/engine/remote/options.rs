@@ -3,6 +3,7 @@
 use super::error::RemoteError;
 use super::probe::Kind;
 use super::template::Template;
+use crate::small_file::{self, Pipes};
 use serde::Deserialize;
 use std::fmt;
 use std::path::PathBuf;
@@ -130,7 +131,7 @@ impl ServerOptions {
     pub(super) fn key(&self) -> Result<Option<Key>, RemoteError> {
         let wrong = |why: String| RemoteError::KeySource { why };
         let text = if let Some(path) = &self.key_file {
-            std::fs::read_to_string(path)
+            small_file::read(path, Pipes::Read, small_file::LONGEST)
                 .map_err(|e| wrong(format!("{}: cannot read the key: {e}", path.display())))?
         } else {
             let name = self.key_env.as_deref().unwrap_or(DEFAULT_KEY_ENV);

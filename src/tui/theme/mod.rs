@@ -14,6 +14,7 @@ pub use depth::{ColorDepth, TermEnv};
 pub use scopes::SCOPES;
 pub use watch::ThemeWatch;
 
+use crate::small_file::{self, Pipes};
 use ratatui::style::{Modifier, Style};
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -82,10 +83,11 @@ impl Source {
     fn read(&self) -> Result<String, ThemeError> {
         match self {
             Self::BuiltIn(_, text) => Ok((*text).to_owned()),
-            Self::File(path) => std::fs::read_to_string(path).map_err(|e| ThemeError::Read {
-                file: self.label(),
-                message: e.to_string(),
-            }),
+            Self::File(path) => small_file::read(path, Pipes::Refused, small_file::LONGEST)
+                .map_err(|e| ThemeError::Read {
+                    file: self.label(),
+                    message: e.to_string(),
+                }),
         }
     }
 }
