@@ -432,7 +432,7 @@ fn commands_come_through_a_pipe() {
     writer.join().unwrap().unwrap();
     assert_eq!(
         done.object()["commands"][0]["do"],
-        "stop",
+        "abort",
         "{}",
         done.stderr
     );
