@@ -42,7 +42,9 @@ pub(crate) fn read_bytes(path: &Path, pipes: Pipes, most: u64) -> io::Result<Vec
     if kind.is_dir() {
         return Err(wrong("it is a folder; expected a file".into()));
     }
-    if !kind.is_file() && pipes == Pipes::Refused {
+    // the one device that people name where they want no file
+    let nothing = path == Path::new("/dev/null");
+    if !kind.is_file() && !nothing && pipes == Pipes::Refused {
         return Err(wrong("it is a pipe or device; expected a file".into()));
     }
     let mut bytes = Vec::new();
@@ -83,6 +85,13 @@ mod tests {
         assert!(is_folder.contains("a folder"), "{is_folder}");
         let gone = read(&folder.path().join("b"), Pipes::Refused, 8).unwrap_err();
         assert_eq!(gone.kind(), io::ErrorKind::NotFound);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn the_null_device_is_an_empty_file() {
+        let text = read(Path::new("/dev/null"), Pipes::Refused, 8).unwrap();
+        assert_eq!(text, "");
     }
 
     #[cfg(unix)]
