@@ -5,7 +5,9 @@
 
 use super::contract::{Engine, EngineError};
 use super::local::{self, Options};
+use sha2::{Digest, Sha256};
 use std::path::Path;
+use std::sync::OnceLock;
 
 /// What it is called.
 pub const NAME: &str = "organizer-0.8M";
@@ -67,6 +69,16 @@ pub fn write_to(folder: &Path) -> Result<(), EngineError> {
     Ok(())
 }
 
+/// SHA-256 of its tokenizer, hex, as the header of a session has it.
+#[must_use]
+pub fn tokenizer_sha256() -> &'static str {
+    static HASH: OnceLock<String> = OnceLock::new();
+    HASH.get_or_init(|| {
+        let bytes = FILES.iter().find(|(name, _)| *name == "tokenizer.json");
+        format!("{:x}", Sha256::digest(bytes.map_or(&[][..], |f| f.1)))
+    })
+}
+
 fn failed(path: &Path, e: &std::io::Error) -> EngineError {
     EngineError::Model {
         path: path.display().to_string(),
@@ -90,5 +102,6 @@ mod tests {
         let model = &engine.card().model;
         assert_eq!(model.name, NAME);
         assert_eq!((model.parameters, model.context), (PARAMETERS, CONTEXT));
+        assert_eq!(model.tokenizer_sha256, tokenizer_sha256());
     }
 }

@@ -293,7 +293,8 @@ impl<'a, S: Surface> App<'a, S> {
                 Effect::Copy(text) => match self.surface.copy(&text) {
                     Ok(()) => {
                         let lines = text.lines().count();
-                        self.model.say(format!("copied {lines} lines"));
+                        let s = if lines == 1 { "" } else { "s" };
+                        self.model.say(format!("copied {lines} line{s}"));
                     }
                     Err(why) => self.model.say(why),
                 },

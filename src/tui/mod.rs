@@ -24,6 +24,7 @@ pub mod app;
 pub mod compared;
 pub mod demo;
 mod escape;
+pub mod given;
 pub mod habit;
 pub mod ideal;
 pub mod keymap;

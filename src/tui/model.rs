@@ -13,8 +13,8 @@ mod state;
 pub use state::CAPTION_MARGINS;
 
 pub use parts::{
-    Banner, FROZEN_AFTER, Feed, Focus, Leaving, NOTICE_FOR, Notice, Playback, RunState, Search,
-    TimelineView,
+    About, Banner, FROZEN_AFTER, Feed, Focus, Leaving, NOTICE_FOR, Notice, Playback, RunState,
+    Search, TimelineView,
 };
 
 use super::action::{Action, Context};
@@ -176,7 +176,16 @@ impl Model {
         self.notice = Some(Notice {
             text: text.into(),
             since: self.now,
+            about: None,
         });
+    }
+
+    /// Shows a short message that goes when what it is about is settled.
+    pub fn say_about(&mut self, about: About, text: impl Into<String>) {
+        self.say(text);
+        if let Some(notice) = &mut self.notice {
+            notice.about = Some(about);
+        }
     }
 
     /// The key of an action, for messages; without one, its name in the palette.

@@ -18,6 +18,7 @@
 mod again;
 mod approvals;
 mod ask;
+mod banner;
 mod board;
 pub mod breakpoints;
 mod caption;
@@ -66,7 +67,7 @@ pub fn draw(model: &mut Model, frame: &mut Frame<'_>) {
     let screen = model.screen();
     let buffer = frame.buffer_mut();
     header::draw(model, screen.header, buffer);
-    header::draw_banner(model, screen.banner, buffer);
+    banner::draw(model, screen.banner, buffer);
     if model.organization.threads().len() == 0 {
         let middle = Rect {
             height: screen.body.height + screen.timeline.height,

@@ -261,3 +261,36 @@ fn the_stop_menu_tries_again() {
         sent(Command::Retry { thread: worker(3) })
     );
 }
+
+/// The last line of the screen.
+fn footer(screen: &mut Screen) -> String {
+    screen.text().lines().last().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn the_line_about_a_seat_goes_when_its_thread_has_ended() {
+    let thread = worker(2);
+    let mut story = taken(thread);
+    let mut screen = Screen::live(120, 36, &story);
+    assert!(footer(&mut screen).contains("you write 2"));
+    let end = orgtop::org::ThreadEnd::Returned;
+    story.say(thread, Body::End { end });
+    let mut screen = Screen::live(120, 36, &story);
+    let line = footer(&mut screen);
+    assert!(!line.contains("you write 2"), "{line}");
+}
+
+#[test]
+fn a_queued_command_is_said_to_be_queued_only_until_it_was_carried_out() {
+    let mut story = story::three_workers();
+    let why = "until the organizer decodes again".to_owned();
+    let join = Command::Join { thread: worker(1) };
+    story.command(join, Outcome::Queued { why });
+    let mut screen = Screen::live(120, 36, &story);
+    assert!(footer(&mut screen).contains("join: queued"));
+    let kill = Command::Kill { thread: worker(1) };
+    story.command(kill, Outcome::Done);
+    let mut screen = Screen::live(120, 36, &story);
+    let line = footer(&mut screen);
+    assert!(line.contains("1 is stopped"), "{line}");
+}

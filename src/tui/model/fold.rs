@@ -1,6 +1,6 @@
 //! Folding what comes: the header, events, another place of a recording.
 
-use super::{Feed, Model};
+use super::{About, Feed, Model};
 use crate::org::{Body, Command, Event, Organization, Outcome, Seat, ThreadId};
 use crate::record::{Header, RestoredThread};
 use crate::tui::action::Action;
@@ -69,6 +69,7 @@ impl Model {
         if let Some(view) = event.thread.and_then(|id| self.threads.get_mut(&id)) {
             view.apply(event);
         }
+        self.settle_notice(event);
         match &event.body {
             Body::Tokens { ids, .. } => self.rate.add(event.us, ids.len() as u64),
             Body::Effect { outcome } => self.tell_outcome(event, outcome),
@@ -83,18 +84,45 @@ impl Model {
         }
     }
 
+    /// Takes away a line that this event has made untrue.
+    fn settle_notice(&mut self, event: &Event) {
+        let Some(about) = self.notice.as_ref().and_then(|n| n.about) else {
+            return;
+        };
+        match (about, &event.body) {
+            (_, Body::Effect { .. }) => {}
+            (About::Command(seq), _) if event.cause == Some(seq) => {
+                let records = &self.organization.commands;
+                let queued = records
+                    .iter()
+                    .rev()
+                    .find(|c| c.seq == seq && matches!(c.outcome, Some(Outcome::Queued { .. })));
+                if let Some(record) = queued {
+                    let text = format!("{}: done", record.command.name());
+                    self.say_about(about, text);
+                }
+            }
+            (About::Seat(thread), Body::End { .. }) if event.thread == Some(thread) => {
+                self.notice = None;
+            }
+            (About::Seat(_), Body::RunEnd { .. }) => self.notice = None,
+            _ => {}
+        }
+    }
+
     /// Says what became of a command where the screen does not show it by itself.
     fn tell_outcome(&mut self, event: &Event, outcome: &Outcome) {
-        let command = self
+        let record = self
             .organization
             .commands
             .iter()
             .rev()
             .find(|c| Some(c.seq) == event.cause)
-            .map(|c| c.command.clone());
-        let Some(command) = command else {
+            .map(|c| (c.seq, c.command.clone()));
+        let Some((seq, command)) = record else {
             return;
         };
+        let about = About::Command(seq);
         let settled = !matches!(outcome, Outcome::Queued { .. });
         if settled && matches!(command, Command::Pause { thread: None }) {
             self.pause_asked = false;
@@ -104,26 +132,46 @@ impl Model {
         }
         match outcome {
             Outcome::Refused { why } => {
-                self.say(format!("{}: refused: {why}", command.name()));
+                self.say_about(about, format!("{}: refused: {why}", command.name()));
                 if let Command::Text { thread, text } | Command::Submit { thread, text } = command
                     && self.feed == Feed::Live
                 {
                     keep(self, thread, &text);
                 }
             }
-            Outcome::Queued { why } => self.say(format!("{}: queued: {why}", command.name())),
+            Outcome::Queued { why } => {
+                self.say_about(about, format!("{}: queued: {why}", command.name()));
+            }
             Outcome::Unfired => self.say(format!("{}: never came due", command.name())),
             Outcome::Done => match command {
                 Command::Mark { name } => self.say(format!("marked: {name}")),
+                Command::Kill { thread } => {
+                    self.say_about(
+                        about,
+                        format!("{thread} is stopped; its text so far is kept"),
+                    );
+                }
                 Command::Seat {
                     thread,
                     to: Seat::Human,
-                } => self.say(format!(
-                    "you write {thread}: {} opens the editor, {} gives the seat back",
-                    self.key(Action::Write),
-                    self.key(Action::Seat)
-                )),
-                _ => {}
+                } => {
+                    let (write, seat) = (self.key(Action::Write), self.key(Action::Seat));
+                    let text = format!(
+                        "you write {thread}: {write} opens the editor, {seat} gives the seat back"
+                    );
+                    self.say_about(About::Seat(thread), text);
+                }
+                Command::Fork { .. }
+                | Command::Join { .. }
+                | Command::Answer
+                | Command::WrapUp { .. }
+                | Command::Retry { .. } => {
+                    self.say_about(about, format!("{}: done", command.name()));
+                }
+                // The screen shows it by itself: what was said of a command before it goes.
+                _ => {
+                    self.notice.take_if(|n| n.about.is_some());
+                }
             },
         }
     }

@@ -1,6 +1,6 @@
 //! The pieces a model is made of.
 
-use crate::org::{RunEnd, ThreadId};
+use crate::org::{RunEnd, Seq, ThreadId};
 use crate::tui::widget::timeline::geometry::Window;
 use regex::Regex;
 use std::time::Duration;
@@ -122,4 +122,15 @@ pub struct Notice {
     pub text: String,
     /// Since when.
     pub since: Duration,
+    /// What it is about, where that can be settled before its time is up.
+    pub about: Option<About>,
+}
+
+/// What a notice is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum About {
+    /// What became of a command so far.
+    Command(Seq),
+    /// A seat that a person took: nothing more can be written there once the thread has ended.
+    Seat(ThreadId),
 }

@@ -10,6 +10,9 @@ use std::time::Duration;
 /// Cells beside a caption.
 pub const CAPTION_MARGINS: usize = 4;
 
+/// Screens of fewer lines need each for something else than what the answer took.
+const ROOMY: u16 = 24;
+
 /// Merged events in one take from which the screen says that it lags.
 const LAG: usize = 2000;
 
@@ -102,14 +105,22 @@ impl Model {
             .min()
     }
 
-    /// Lines above the panes: one, or two where an answer is verified.
+    /// Lines above the panes: one, or with an answer what it took and, where it is verified, what it is worth.
     #[must_use]
     pub fn banner_rows(&self) -> u16 {
         match self.banner() {
             None => 0,
-            Some(Banner::Answer(_)) if self.task().is_some() => 2,
+            Some(Banner::Answer(_)) => {
+                1 + u16::from(self.says_cost()) + u16::from(self.task().is_some())
+            }
             Some(_) => 1,
         }
+    }
+
+    /// Whether the screen has a line to say what the answer took.
+    #[must_use]
+    pub fn says_cost(&self) -> bool {
+        self.size.1 >= ROOMY && self.organization.end == Some(RunEnd::Answered)
     }
 
     /// Lines for captions, the same for all of a demo: nothing moves when another one comes. A quarter of the

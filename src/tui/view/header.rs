@@ -1,11 +1,9 @@
-//! The first line: what runs, where, in which state, how far, how fast. The line below it: a failure, a
-//! warning or the answer.
+//! The first line: what runs, where, in which state, how far, how fast. What stands below it is the banner's.
 
 use super::frame::{fit, grouped, put, span};
 use crate::org::{RunEnd, Status};
-use crate::task::{Report, Reward};
 use crate::tui::action::Action;
-use crate::tui::model::{Banner, Feed, Model, RunState};
+use crate::tui::model::{Feed, Model, RunState};
 use crate::tui::plain::run_end_words;
 use crate::tui::text::text_width;
 use ratatui::buffer::Buffer;
@@ -318,72 +316,4 @@ fn counts(model: &Model) -> Vec<Span<'static>> {
         ));
     }
     spans
-}
-
-/// The verified answer of a task: every solution marked right, found again, or wrong; below, what it is worth.
-fn draw_verdict(model: &Model, verdict: &Report, area: Rect, buffer: &mut Buffer) {
-    let look = &model.look;
-    let total = if verdict.n_correct >= verdict.required {
-        "state.done"
-    } else {
-        "state.failed"
-    };
-    let count = format!(
-        " {} {}/{} ",
-        look.signs.answered, verdict.n_correct, verdict.required
-    );
-    let mut spans = vec![span(count, look.style(total))];
-    for found in &verdict.found {
-        let (sign, scope) = match (found.distinct, found.correct) {
-            (true, _) => (look.signs.returned, "state.done"),
-            (false, true) => (look.signs.again, "state.waiting"),
-            (false, false) => (look.signs.failed, "state.failed"),
-        };
-        spans.push(span(format!(" {sign} "), look.style(scope)));
-        spans.push(span(look.safe(&found.text), look.style("ui.text")));
-    }
-    put(buffer, area.x, area.y, &Line::from(spans), area.width);
-    if area.height > 1 {
-        let line = reward(model, &verdict.reward);
-        put(buffer, area.x, area.y + 1, &line, area.width);
-    }
-}
-
-/// The reward and what it is made of, by the names of the paper.
-fn reward(model: &Model, reward: &Reward) -> Line<'static> {
-    let look = &model.look;
-    let part = |name: &str, value: f64| {
-        [
-            span(format!("  {name} "), look.style("ui.dim")),
-            span(format!("{value:.2}"), look.style("ui.text")),
-        ]
-    };
-    let mut spans = vec![span("   reward", look.style("ui.dim"))];
-    spans.extend(part("R", reward.total));
-    spans.extend(part("R_A", reward.r_a));
-    spans.extend(part("R_FE", reward.r_fe));
-    spans.extend(part(&format!("R_{}", look.signs.eta), reward.r_eta));
-    Line::from(spans)
-}
-
-/// Draws the line above the panes.
-pub fn draw_banner(model: &Model, area: Rect, buffer: &mut Buffer) {
-    if area.height == 0 {
-        return;
-    }
-    let look = &model.look;
-    let (glyph, text, scope) = match model.banner() {
-        Some(Banner::Failure(why)) => (look.signs.failed, why, "ui.badge.error"),
-        Some(Banner::Warning(what)) => (look.signs.failed, what, "ui.badge.warn"),
-        Some(Banner::Answer(answer)) => match model.verdict() {
-            Some(verdict) => return draw_verdict(model, &verdict, area, buffer),
-            None => (look.signs.answered, answer, "tag.answer"),
-        },
-        None => return,
-    };
-    buffer.set_style(area, look.style(scope));
-    let room = usize::from(area.width).saturating_sub(4);
-    let text = fit(&look.safe(&text), room, look.signs.ellipsis);
-    let line = Line::from(span(format!(" {glyph} {text}"), look.style(scope)));
-    put(buffer, area.x, area.y, &line, area.width);
 }

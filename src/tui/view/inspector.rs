@@ -1,4 +1,4 @@
-//! Exactly what the selected thread sees: its instructions, its prompt, every token with its id and,
+//! Exactly what the selected thread sees: its instructions where it was given any, its prompt, every token with its id and,
 //! where the engine gives them, probability and alternatives; spliced text at its place.
 //!
 //! The scroll position counts instruction lines first, then tokens, so that only rows on screen are
@@ -6,6 +6,7 @@
 
 use super::frame::{fill, fit, grouped, popup_at, put, span};
 use crate::org::Role;
+use crate::tui::given::{self, Given};
 use crate::tui::model::Model;
 use crate::tui::text::{PieceKind, TokenRef, safe_text, text_width};
 use crate::tui::thread_view::ThreadView;
@@ -18,6 +19,9 @@ const ALTERNATIVES: usize = 4;
 
 /// Bytes of spliced text shown at its place; the pane shows it whole.
 const SPLICE: u64 = 400;
+
+/// Said where the header's instructions are none of the prompt.
+const OWN_FORMAT: &str = "this model was trained on this format: it takes no instructions";
 
 /// Draws the inspector from row `scroll` on; returns the row that was really first.
 pub fn draw(model: &Model, scroll: usize, area: Rect, buffer: &mut Buffer) -> usize {
@@ -93,6 +97,22 @@ fn known_tokens(view: &ThreadView, tokens: u64) -> u64 {
     tokens - low
 }
 
+/// What the thread was given at its beginning.
+fn given(model: &Model, organizer: bool, view: &ThreadView) -> Given {
+    let Some(header) = &model.header else {
+        return Given::Instructions(String::new());
+    };
+    let prompts = &header.prompts;
+    let instructions = if organizer {
+        &prompts.organizer
+    } else if header.organizes(model.selected) && !prompts.sub_organizer.is_empty() {
+        &prompts.sub_organizer
+    } else {
+        &prompts.worker
+    };
+    given::given(header, instructions, &view.prompt)
+}
+
 fn head(model: &Model, organizer: bool, view: &ThreadView, width: usize) -> Vec<Line<'static>> {
     let look = &model.look;
     let mut lines = Vec::new();
@@ -102,22 +122,7 @@ fn head(model: &Model, organizer: bool, view: &ThreadView, width: usize) -> Vec<
             lines.push(Line::from(span(format!("  {line}"), look.style("ui.dim"))));
         }
     };
-    if let Some(header) = &model.header {
-        let prompts = &header.prompts;
-        let instructions = if organizer {
-            &prompts.organizer
-        } else if header.organizes(model.selected) && !prompts.sub_organizer.is_empty() {
-            &prompts.sub_organizer
-        } else {
-            &prompts.worker
-        };
-        if !instructions.is_empty() {
-            section("instructions".to_owned(), instructions);
-        }
-    }
     if let Some(thread) = model.organization.thread(model.selected) {
-        let what = if organizer { "query" } else { "sub-query" };
-        section(what.to_owned(), &thread.query);
         let ids: Vec<String> = view
             .prompt
             .iter()
@@ -129,10 +134,23 @@ fn head(model: &Model, organizer: bool, view: &ThreadView, width: usize) -> Vec<
         } else {
             String::new()
         };
-        section(
-            format!("prompt, {} tokens", grouped(thread.prompt_tokens)),
-            &format!("{}{more}", ids.join(" ")),
-        );
+        let ids = format!("{}{more}", ids.join(" "));
+        let prompt = format!("prompt, {} tokens", grouped(thread.prompt_tokens));
+        match given(model, organizer, view) {
+            Given::Instructions(instructions) => {
+                if !instructions.is_empty() {
+                    section("instructions".to_owned(), &instructions);
+                }
+                let what = if organizer { "query" } else { "sub-query" };
+                section(what.to_owned(), &thread.query);
+                section(prompt, &ids);
+            }
+            Given::OwnFormat(text) => {
+                let text = text.map_or(String::new(), |text| text + "\n");
+                section(prompt, &(text + &ids));
+                lines.push(Line::from(span(OWN_FORMAT, look.style("ui.text"))));
+            }
+        }
         lines.push(Line::from(span(
             format!(
                 "text, {} tokens decoded, {} spliced{}",
