@@ -166,7 +166,11 @@ impl Model {
                 | Command::Answer
                 | Command::WrapUp { .. }
                 | Command::Retry { .. } => {
-                    self.say_about(about, format!("{}: done", command.name()));
+                    // What was queued is done when it can be: the answer to a later command stands.
+                    let later = self.notice.as_ref().and_then(|n| n.about);
+                    if !matches!(later, Some(About::Command(other)) if other > seq) {
+                        self.say_about(about, format!("{}: done", command.name()));
+                    }
                 }
                 // The screen shows it by itself: what was said of a command before it goes.
                 _ => {

@@ -49,24 +49,32 @@ fn draw_cost(model: &Model, what: &str, area: Rect, buffer: &mut Buffer) -> u16 
         return 0;
     }
     let look = &model.look;
-    let text = format!("   {}", cost(what, &model.ideal.metrics));
-    let text = fit(&text, usize::from(area.width), look.signs.ellipsis);
-    let line = Line::from(span(text, look.style("ui.text")));
+    let room = usize::from(area.width).saturating_sub(3);
+    let text = fit(
+        &cost(what, &model.ideal.metrics, room),
+        room,
+        look.signs.ellipsis,
+    );
+    let line = Line::from(span(format!("   {text}"), look.style("ui.text")));
     put(buffer, area.x, area.y, &line, area.width);
     1
 }
 
-/// What came of it in how many steps, and what one thread alone would have needed.
-fn cost(what: &str, metrics: &Metrics) -> String {
+/// What came of it in how many steps, and what one thread alone needs for it; how many times as long that is
+/// where `room` cells hold it.
+fn cost(what: &str, metrics: &Metrics, room: usize) -> String {
     let steps = grouped(metrics.latency);
     if metrics.work <= metrics.latency {
         return format!("{what} in {steps} steps");
     }
-    format!(
-        "{what} in {steps} steps; one thread alone would have needed {} ({:.1} times as long)",
-        grouped(metrics.work),
-        metrics.speedup
-    )
+    let work = grouped(metrics.work);
+    let said = format!("{what} in {steps} steps; one thread alone needs {work}");
+    let times = format!(" ({:.1} times as long)", metrics.speedup);
+    if said.len() + times.len() <= room {
+        said + &times
+    } else {
+        said
+    }
 }
 
 /// The verified answer of a task: every solution marked right, found again, or wrong; below, what it is worth.
@@ -134,17 +142,24 @@ mod tests {
     #[test]
     fn what_an_answer_took_is_said_against_one_thread_alone() {
         assert_eq!(
-            cost("4 of 4 found", &metrics(303, 784)),
-            "4 of 4 found in 303 steps; one thread alone would have needed 784 (2.6 times as long)"
+            cost("4 of 4 found", &metrics(303, 784), 77),
+            "4 of 4 found in 303 steps; one thread alone needs 784 (2.6 times as long)"
+        );
+    }
+
+    #[test]
+    fn on_a_narrow_screen_the_figures_stand_alone() {
+        assert_eq!(
+            cost("answered", &metrics(303, 784), 60),
+            "answered in 303 steps; one thread alone needs 784"
         );
     }
 
     #[test]
     fn where_nothing_was_saved_nothing_is_compared() {
-        assert_eq!(
-            cost("answered", &metrics(120, 120)),
-            "answered in 120 steps"
-        );
-        assert_eq!(cost("answered", &metrics(120, 90)), "answered in 120 steps");
+        for work in [120, 90] {
+            let said = cost("answered", &metrics(120, work), 77);
+            assert_eq!(said, "answered in 120 steps");
+        }
     }
 }
