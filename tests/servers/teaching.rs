@@ -200,7 +200,7 @@ fn what_is_no_teacher_is_told_before_anything_is_asked() {
         &["train", "data", &nowhere, "--server", &fake.url],
     );
     assert!(
-        told(&output).contains("cannot write there"),
+        told(&output).contains("there is no folder"),
         "{}",
         told(&output)
     );
