@@ -85,7 +85,7 @@ impl HostArena {
         self.store_values(layer, v, batch);
 
         let mut out = std::mem::take(&mut self.out);
-        out.clear();
+        // all of it is written below
         out.resize(batch.tokens.len() * width, 0.0);
         let group = width / self.kv_heads;
         let mut jobs = Vec::with_capacity(batch.tokens.len() * self.kv_heads);

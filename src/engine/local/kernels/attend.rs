@@ -26,7 +26,7 @@ pub fn attend<'a>(
     let dim = keys.len() / PAGE;
     assert!(visible <= blocks.len() * PAGE && queries.len() == out.len());
     let padded = blocks.len() * PAGE;
-    scores.clear();
+    // every number that is read is written before
     scores.resize(queries.len() / dim * padded, 0.0);
     let groups = queries.chunks(MOST * dim).zip(out.chunks_mut(MOST * dim));
     for (queries, out) in groups {
